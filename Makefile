@@ -1,0 +1,39 @@
+# What people type. `make help` lists it. Set-up is part of each target and quick when nothing is missing.
+# A company's Maven mirror: make setup IVY_SETTINGS=<Ivy settings file>.
+SHELL := /bin/bash
+MAKEFLAGS += --no-print-directory
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check up bench soak clean
+
+BIN := .venv/bin
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+
+setup: ## virtual environment, packages, Java, jars: what is missing of them
+	@./setup.sh
+
+demo: setup ## the whole story on generated traffic; ends by itself with a summary
+	@$(BIN)/tallystick demo
+
+test: setup ## every test that CI runs; needs two cores and some 4 GB of memory
+	@$(BIN)/pytest -m "not soak"
+
+check: setup ## format, lint, types, import contracts, tests that need no JVM; under a minute
+	@$(BIN)/ruff format --check --quiet .
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/mypy
+	@$(BIN)/pytest -m "not java and not spark and not broker and not soak"
+
+up: setup ## everything running, with the Dagster page; Ctrl-C ends it
+	@$(BIN)/honcho start
+
+bench: setup ## each benchmark on little data, FULL=1 on much; a table at the end
+	@$(BIN)/python -m cli.bench $(if $(FULL),--full)
+
+soak: setup ## long fault tests
+	@$(BIN)/pytest -m soak
+
+clean: ## remove the virtual environment, jars and caches; state is removed by `tallystick reset`
+	@rm -rf .venv .cache build *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,67 @@
+"""``tallystick stream``: the archive and the live count, until stopped or until caught up."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+from threading import Event
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cli.console import note, print_table
+from spark_jobs.stream_params import StreamParams, StreamReceipt
+from warehouse.settings import load_settings
+
+if TYPE_CHECKING:
+    from spark_jobs.stream import BatchProgress
+
+
+def stream(
+    once: Annotated[bool, typer.Option(help="Catch up to now and end.")] = False,
+    accept_new_log: Annotated[
+        bool, typer.Option(help="Go on although the topic was recreated: register it as a new log.")
+    ] = False,
+    receipt: Annotated[Path | None, typer.Option(help="Write what was done to this file, as JSON.")] = None,
+) -> None:
+    """Archive every click and count it live; safe to kill and to start again at any moment."""
+    from spark_jobs.stream import run_stream
+    from warehouse.spark.session import spark_session
+
+    settings = load_settings()
+    stop = Event()
+
+    def request_stop(_signal: int, _frame: FrameType | None) -> None:
+        note("stopping after what is under way; nothing is lost")
+        stop.set()
+
+    for name in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(name, request_stop)
+    note("starting Spark, about 10 s")
+    spark = spark_session(settings, "tallystick-stream")
+    done = run_stream(settings, spark, StreamParams(once, accept_new_log), _show_batch, stop.is_set)
+    if receipt is not None:
+        receipt.write_text(done.to_json() + "\n", encoding="utf-8")
+    _show_receipt(done)
+
+
+def _show_batch(batch: BatchProgress) -> None:
+    if batch.rows:
+        seconds = batch.duration_seconds
+        rate = batch.rows / max(seconds, 0.001)
+        note(f"{batch.query} batch {batch.batch_id}: {batch.rows:,} events in {seconds:.1f} s ({rate:,.0f}/s)")
+
+
+def _show_receipt(done: StreamReceipt) -> None:
+    print_table(
+        ("what", "count"),
+        [
+            ("archived to raw_clicks", done.raw_rows),
+            ("quarantined", done.quarantined_rows),
+            ("looked at by live", done.live_looked_at_count),
+            ("counted live", done.live_counted_count),
+            ("refused by live as late", done.live_late_count),
+        ],
+        title=f"stream of log {done.log}, {done.duration_seconds:.0f} s",
+    )

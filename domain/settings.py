@@ -1,0 +1,121 @@
+"""Every setting, typed, frozen, with its default and bounds. Reading the environment is ``warehouse/settings.py``.
+
+A name ends in its unit. An unknown name or a value out of bounds is refused by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from domain.errors import SettingError
+
+PORTS = (1, 65_535)
+
+
+def _setting(default: Any, help_text: str, bounds: tuple[int, int] | None = None) -> Any:
+    return field(default=default, metadata={"help": help_text, "bounds": bounds})
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One installation's settings. ``home`` holds all state; the rest has defaults for one machine."""
+
+    home: Path
+    tables: str = _setting("", "root of the Delta tables: a folder or an object store URI; empty means home/tables")
+    kafka_bootstrap: str = _setting("", "host:port list of a Kafka; empty means the embedded broker")
+    broker_port: int = _setting(19092, "port of the embedded broker (its controller listens on the next one)", PORTS)
+    broker_heap_mib: int = _setting(384, "heap of the embedded broker", (256, 65_536))
+    clicks_topic: str = _setting("clicks", "topic of click events")
+    edge_counts_topic: str = _setting("edge_counts", "topic of requests that never became events")
+    edge_watermarks_topic: str = _setting("edge_watermarks", "topic of the click servers' watermarks")
+    clicks_partitions: int = _setting(8, "partitions of the clicks topic when we create it", (1, 10_000))
+    replication_factor: int = _setting(1, "replicas of each topic when we create it", (1, 9))
+    live_horizon_hours: int = _setting(24, "dedup horizon of the stream", (2, 168))
+    final_horizon_days: int = _setting(7, "dedup horizon of the seal", (1, 60))
+    late_bound_seconds: int = _setting(310, "live refuses a click this far behind its partition", (1, 86_400))
+    grace_seconds: int = _setting(300, "an hour is not reconciled sooner than this after its end", (0, 86_400))
+    drift_alert_per_mille: int = _setting(1, "drift above this share of an advertiser's clicks alerts", (0, 1_000))
+    drift_floor_clicks: int = _setting(5, "drift of up to this many clicks an hour never alerts", (0, 1_000_000))
+    spark_master: str = _setting("local[2]", "where Spark runs")
+    spark_driver_heap_mib: int = _setting(1_200, "heap of a Spark driver", (512, 262_144))
+    shuffle_partitions: int = _setting(4, "Spark shuffle partitions; frozen into a checkpoint", (1, 10_000))
+    trigger_seconds: int = _setting(5, "pause between two starts of a micro-batch", (0, 3_600))
+    max_batch_events: int = _setting(200_000, "most events of one micro-batch", (1_000, 100_000_000))
+    click_port: int = _setting(18310, "port of the click service", PORTS)
+    metrics_port: int = _setting(18311, "port of the metrics API", PORTS)
+    dagster_port: int = _setting(18300, "port of the Dagster page", PORTS)
+    bind_address: str = _setting("127.0.0.1", "address the services listen on")
+    server_id: str = _setting("edge-1", "name of this click server")
+    ads_file: str = _setting("", "catalogue of ads (JSON lines) for the ads snapshot; empty means home/ads.jsonl")
+
+    @property
+    def tables_root(self) -> str:
+        return self.tables or str(self.home / "tables")
+
+    @property
+    def bootstrap(self) -> str:
+        return self.kafka_bootstrap or f"127.0.0.1:{self.broker_port}"
+
+    @property
+    def is_broker_embedded(self) -> bool:
+        return not self.kafka_bootstrap
+
+    @property
+    def ads_path(self) -> Path:
+        return Path(self.ads_file) if self.ads_file else self.home / "ads.jsonl"
+
+    @property
+    def jars_path(self) -> Path:
+        """Where set-up put the jars; shared by all homes of one checkout, see ``Makefile``."""
+        return Path(__file__).resolve().parent.parent / ".cache" / "jars"
+
+    @property
+    def live_horizon(self) -> timedelta:
+        return timedelta(hours=self.live_horizon_hours)
+
+    @property
+    def final_horizon(self) -> timedelta:
+        return timedelta(days=self.final_horizon_days)
+
+    @property
+    def late_bound(self) -> timedelta:
+        return timedelta(seconds=self.late_bound_seconds)
+
+    @property
+    def grace(self) -> timedelta:
+        return timedelta(seconds=self.grace_seconds)
+
+
+def settings_from(values: Mapping[str, Any], home: Path) -> Settings:
+    """Settings from names and raw values (text or typed); ``SettingError`` names the first wrong one."""
+    known = {f.name: f for f in fields(Settings) if f.name != "home"}
+    typed: dict[str, Any] = {}
+    for name, raw in values.items():
+        if name not in known:
+            raise SettingError(f"unknown setting {name}", f"one of {', '.join(sorted(known))}", "correct or remove it")
+        default, bounds = known[name].default, known[name].metadata["bounds"]
+        if isinstance(default, int):
+            typed[name] = _bounded_int(name, raw, bounds)
+        elif isinstance(raw, str):
+            typed[name] = raw
+        else:
+            raise SettingError(f"setting {name} is {raw!r}", "text", "correct it")
+    return Settings(home=home, **typed)
+
+
+def _bounded_int(name: str, raw: Any, bounds: tuple[int, int]) -> int:
+    low, high = bounds
+    refusal = SettingError(f"setting {name} is {raw!r}", f"a whole number from {low} to {high}", "correct it")
+    if isinstance(raw, bool) or not isinstance(raw, int | str):
+        raise refusal
+    try:
+        value = int(raw)
+    except ValueError:
+        raise refusal from None
+    if not low <= value <= high:
+        raise refusal
+    return value

@@ -1,0 +1,86 @@
+"""The final tables at the versions that one publication names, and whether they add up.
+
+Belongs here: reading published figures for comparison. Answers to people are ``warehouse/counts.py``.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Literal
+
+import duckdb
+import pyarrow as pa
+import pyarrow.dataset as ds
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
+
+from domain.conservation import RollupKey, RollupPair, rollup_violations
+from domain.errors import IntegrityError
+from domain.publications import Publication
+from domain.settings import Settings
+from quality.findings import NAMED_AT_MOST, named
+from warehouse.layout import dataset_of, table_uri
+
+MEMORY_LIMIT = "512MB"
+KEY = ", ".join(RollupKey._fields)
+UNEQUAL_SQL = f"""
+WITH finer AS (SELECT {KEY}, sum(clicks)::BIGINT AS clicks FROM finer_rows GROUP BY ALL)
+SELECT {KEY}, coalesce(coarse.clicks, 0) AS clicks, coalesce(finer.clicks, 0) AS finer_clicks, count(*) OVER ()
+FROM coarse_rows AS coarse FULL JOIN finer USING ({KEY})
+WHERE coalesce(coarse.clicks, 0) <> coalesce(finer.clicks, 0) ORDER BY ALL LIMIT {NAMED_AT_MOST}
+"""  # noqa: S608 (made of constants)
+"""Keys of one bucket whose row is not the sum of the finer rows; of a key with two coarse rows neither is."""
+
+
+class PublishedFigures:
+    """What one publication makes visible. Reads only. ``IntegrityError`` if a version it names cannot be opened."""
+
+    def __init__(self, settings: Settings, publication: Publication) -> None:
+        self.publication = publication
+        self._minute = self._open(settings, "final_clicks_minute", publication.minute_version)
+        self._hour = self._open(settings, "final_clicks_hour", publication.hour_version)
+        self._day = self._open(settings, "final_clicks_day", publication.day_version)
+
+    def minutes_of(self, hour: datetime) -> pa.RecordBatchReader:
+        """The minute rows of an hour."""
+        return self._minute.scanner(filter=_is_hour_partition(hour)).to_reader()
+
+    def has_minutes(self, hour: datetime) -> bool:
+        """Whether there is any minute row of an hour."""
+        return self._minute.scanner(filter=_is_hour_partition(hour)).count_rows() > 0
+
+    def violations(self, granularity: Literal["hour", "day"], bucket_at: datetime) -> list[str]:
+        """Law 9 for one hour or day: each key that is not the sum of its minutes or hours, in words."""
+        is_date = ds.field("click_date") == bucket_at.date()
+        if granularity == "hour":
+            is_hour = is_date & (ds.field("hour") == pa.scalar(bucket_at, pa.timestamp("us", tz="UTC")))
+            coarse, finer = (
+                self._hour.scanner(filter=is_hour),
+                self._minute.scanner(filter=_is_hour_partition(bucket_at)),
+            )
+        else:
+            coarse, finer = self._day.scanner(filter=is_date), self._hour.scanner(filter=is_date)
+        rows = _unequal_rows(coarse.to_reader(), finer.to_reader())
+        pairs = [RollupPair(RollupKey(*row[:5]), granularity, bucket_at, *row[5:7]) for row in rows]
+        return named(rollup_violations(pairs), rows[0][-1] if rows else 0)
+
+    def _open(self, settings: Settings, name: str, version: int) -> ds.Dataset:
+        try:
+            return dataset_of(DeltaTable(table_uri(settings, name), version=version))
+        except DeltaError as error:
+            raise IntegrityError(
+                f"version {version} of table {name} cannot be opened: {error}",
+                f"the version that publication {self.publication.number} names",
+                "restore the table's files, or publish the sealed hours again",
+            ) from error
+
+
+def _is_hour_partition(hour: datetime) -> ds.Expression:
+    return (ds.field("click_date") == hour.date()) & (ds.field("click_hour") == hour.hour)
+
+
+def _unequal_rows(coarse: pa.RecordBatchReader, finer: pa.RecordBatchReader) -> list[tuple[Any, ...]]:
+    with duckdb.connect(":memory:", config={"memory_limit": MEMORY_LIMIT}) as engine:
+        engine.register("coarse_rows", coarse)
+        engine.register("finer_rows", finer)
+        return engine.execute(UNEQUAL_SQL).fetchall()

@@ -1,0 +1,347 @@
+"""The count of an hour, made anew from the bytes in raw_clicks by another engine than the one that sealed it.
+
+Belongs here: reading payloads with DuckDB and applying the rule to them, in SQL of its own. Nothing of the product's
+counting is shared, on purpose: not ``domain/counting.py``, not the Spark jobs, not the parsed columns. Comparing with
+seals and published figures is ``recount.py``. Works hour by hour; what memory cannot hold goes to a temporary folder.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime, time, timedelta
+from types import TracebackType
+from typing import Any, Self
+
+import duckdb
+import pyarrow as pa
+import pyarrow.dataset as ds
+
+from domain.buckets import format_utc
+from domain.errors import IntegrityError
+from domain.settings import Settings
+from quality.findings import NAMED_AT_MOST, named
+from warehouse.layout import dataset_of, open_table, tables_path
+
+MEMORY_LIMIT = "1GB"
+FILES_AT_ONCE = 100
+STATISTICS_GRAIN = timedelta(milliseconds=1)
+"""Writers cut instants in file statistics to this: a file may reach that much beyond what it says."""
+_MICROSECOND = timedelta(microseconds=1)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+TABLES_SQL = """
+CREATE TABLE files (path VARCHAR, hour_us BIGINT);
+CREATE TABLE cut (log INTEGER, partition INTEGER, end_offset BIGINT);
+CREATE TABLE events (
+    hour_us BIGINT, log INTEGER, partition INTEGER, "offset" BIGINT, logged_us BIGINT,
+    impression_id VARCHAR, ad_id BIGINT, advertiser_id BIGINT, campaign_id BIGINT, clicked_us BIGINT,
+    country VARCHAR, device VARCHAR, kind VARCHAR, is_readable BOOLEAN
+);
+"""
+"""``events``: a row for each raw row of the loaded files, its fields out of the payload, ``hour_us`` the hour that its
+folder says. Instants are microseconds since 1970: no time zone gets in."""
+
+PAYLOADS_SQL = """
+SELECT *, json_extract_string(CASE WHEN json_valid(text) THEN text END, [
+    '$.v', '$.impression_id', '$.ad_id', '$.advertiser_id', '$.campaign_id', '$.clicked_at', '$.country', '$.device',
+    '$.kind', '$.server_id', '$.server_seq', '$.spooled_at', '$.ip', '$.user_agent'
+]) AS field
+FROM (SELECT *, try(decode(payload)) AS text FROM read_parquet($paths, filename = true, hive_partitioning = false))
+"""
+"""Raw rows, with the fields of their payloads as text; nulls where a payload is not JSON."""
+
+LOAD_SQL = f"""
+INSERT INTO events
+SELECT * EXCLUDE (v), (
+    v = '1' AND kind IN ('click', 'head', 'prefetch') AND ad_id > 0 AND advertiser_id > 0 AND campaign_id > 0
+    AND impression_id <> '' AND country <> '' AND device <> '' AND clicked_us > 0
+) IS TRUE
+FROM (
+    SELECT hour_us, log, partition, "offset", epoch_us(logged_at) AS logged_us,
+           field[2] AS impression_id, try_cast(field[3] AS BIGINT) AS ad_id,
+           try_cast(field[4] AS BIGINT) AS advertiser_id, try_cast(field[5] AS BIGINT) AS campaign_id,
+           epoch_us(try_cast(field[6] AS TIMESTAMPTZ)) AS clicked_us,
+           field[7] AS country, field[8] AS device, field[9] AS kind, field[1] AS v
+    FROM ({PAYLOADS_SQL}) JOIN files ON path = filename
+)
+"""  # noqa: S608 (made of constants)
+"""Parses each payload of some files, once."""
+
+PARSED_COLUMNS = {
+    "impression_id": "field[2]",
+    "ad_id": "try_cast(field[3] AS BIGINT)",
+    "advertiser_id": "try_cast(field[4] AS BIGINT)",
+    "campaign_id": "try_cast(field[5] AS BIGINT)",
+    "clicked_at": "try_cast(field[6] AS TIMESTAMPTZ)",
+    "country": "field[7]",
+    "device": "field[8]",
+    "kind": "field[9]",
+    "server_id": "field[10]",
+    "server_seq": "try_cast(field[11] AS BIGINT)",
+    "spooled_at": "try_cast(field[12] AS TIMESTAMPTZ)",
+}
+"""What a raw row says beside its payload, and the same out of the payload."""
+ERASABLE_COLUMNS = {"ip": "field[13]", "user_agent": "field[14]"}
+"""These may be gone from either."""
+_UNLIKE = ", ".join(
+    [f"CASE WHEN {name} IS DISTINCT FROM {field} THEN '{name}' END" for name, field in PARSED_COLUMNS.items()]
+    + [f"CASE WHEN {name} <> {field} THEN '{name}' END" for name, field in ERASABLE_COLUMNS.items()]
+    + ["CASE WHEN epoch_us(date_trunc('hour', clicked_at)) <> $hour_us THEN 'click_date and click_hour' END"]
+)
+DISAGREEMENTS_SQL = f"""
+SELECT log, partition, "offset", what, count(*) OVER () AS row_count
+FROM (
+    SELECT log, partition, "offset", CASE
+        WHEN json_valid(text) THEN 'its payload says something else than its ' || nullif(concat_ws(', ', {_UNLIKE}), '')
+        ELSE 'its payload is not JSON' END AS what
+    FROM ({PAYLOADS_SQL})
+)
+WHERE what IS NOT NULL ORDER BY ALL LIMIT {NAMED_AT_MOST}
+"""  # noqa: S608 (made of constants)
+"""Rows of one hour's files whose columns, or whose place in the table, are not what their payload says."""
+
+REPEATS_SQL = f"""
+SELECT log, partition, "offset", 'it is there ' || count(*) || ' times' AS what, count(*) OVER () AS row_count
+FROM events WHERE hour_us = $hour_us GROUP BY log, partition, "offset" HAVING count(*) > 1
+ORDER BY ALL LIMIT {NAMED_AT_MOST}
+"""  # noqa: S608 (made of constants)
+"""Log positions that raw holds more than once in an hour."""
+
+SPAN_SQL = """
+SELECT min(logged_us), max(logged_us) FROM events JOIN cut USING (log, partition)
+WHERE hour_us = $hour_us AND "offset" < end_offset AND kind = 'click'
+"""
+"""From when to when the clicks of an hour were logged."""
+
+JUDGE_SQL = """
+CREATE OR REPLACE TABLE outcomes AS
+WITH
+read AS (SELECT events.* FROM events JOIN cut USING (log, partition) WHERE "offset" < end_offset AND is_readable),
+hour_rows AS (FROM read WHERE hour_us = $hour_us),
+copies AS (
+    FROM read SEMI JOIN hour_rows USING (impression_id, ad_id)
+    WHERE kind = 'click' AND logged_us BETWEEN $since_us AND $until_us
+),
+placed AS (
+    SELECT *,
+        min(logged_us) OVER (
+            PARTITION BY impression_id, ad_id ORDER BY logged_us
+            RANGE BETWEEN $horizon_us PRECEDING AND CURRENT ROW
+        ) AS winner_logged_us,
+        row_number() OVER (
+            PARTITION BY impression_id, ad_id, logged_us ORDER BY log, partition, "offset"
+        ) AS place
+    FROM copies
+)
+SELECT own.*, CASE
+    WHEN own.logged_us = own.winner_logged_us AND own.place = 1 THEN NULL
+    WHEN (own.campaign_id, own.country, own.device) = (winner.campaign_id, winner.country, winner.device)
+        THEN 'duplicate'
+    ELSE 'conflicting_duplicate' END AS reason
+FROM placed AS own JOIN placed AS winner
+    ON own.impression_id = winner.impression_id AND own.ad_id = winner.ad_id
+    AND own.winner_logged_us = winner.logged_us AND winner.place = 1
+WHERE own.hour_us = $hour_us
+UNION ALL BY NAME
+SELECT *, kind AS reason FROM hour_rows WHERE kind <> 'click'
+"""
+"""The rule. Of the copies of a click the earliest logged within the horizon before a copy stands for it; a copy that
+stands for itself is billable. Of copies logged in one microsecond the lowest log position is the earliest."""
+
+RAW_COUNTS_SQL = """
+SELECT count(*) FILTER (coalesce("offset" < end_offset, false)),
+       count(*) FILTER (NOT coalesce("offset" < end_offset, false)),
+       count(*) FILTER (NOT is_readable)
+FROM events LEFT JOIN cut USING (log, partition) WHERE hour_us = $hour_us
+"""
+"""Raw rows of an hour up to the cut, beyond it, and those whose payload is no valid event."""
+
+REASONS_SQL = "SELECT reason, count(*) FROM outcomes GROUP BY reason"
+"""Billable clicks under a null, excluded ones under their reason."""
+
+_WORDS = ", ".join(
+    f"printf('%08x', (coalesce(sum(('0x' || substr(hash, {first}, 8))::UBIGINT), 0) % 4294967296::HUGEINT)::BIGINT)"
+    for first in range(1, 65, 8)
+)
+DIGEST_SQL = f"""
+SELECT concat({_WORDS}) FROM (
+    SELECT sha256(concat_ws('|', log, partition, "offset", impression_id, ad_id, advertiser_id, campaign_id,
+        strftime(make_timestamp(clicked_us), '%Y-%m-%dT%H:%M'), country, device)) AS hash
+    FROM outcomes WHERE reason IS NULL
+)
+"""  # noqa: S608 (made of constants)
+"""The digest of the billable set, by docs/seals.md."""
+
+MINUTES_SQL = f"""
+WITH recounted AS (
+    SELECT advertiser_id, campaign_id, ad_id, clicked_us // 60000000 * 60000000 AS minute_us, country, device,
+           count(*) AS clicks
+    FROM outcomes WHERE reason IS NULL GROUP BY ALL
+), stated AS (SELECT * EXCLUDE (minute), epoch_us(minute) AS minute_us FROM published)
+SELECT advertiser_id, campaign_id, ad_id, minute_us, country, device,
+       coalesce(stated.clicks, 0) AS stated_clicks, coalesce(recounted.clicks, 0) AS recounted_clicks,
+       count(*) OVER () AS row_count
+FROM stated FULL JOIN recounted USING (advertiser_id, campaign_id, ad_id, minute_us, country, device)
+WHERE stated_clicks <> recounted_clicks ORDER BY ALL LIMIT {NAMED_AT_MOST}
+"""  # noqa: S608 (made of constants)
+"""Keys of the hour whose published figure is another than the recount's."""
+
+
+@dataclass(frozen=True)
+class HourRecount:
+    """What an hour holds up to a cut. Counts are raw rows; ``late_count`` are those of the hour beyond the cut."""
+
+    raw_clicks: int
+    billable_clicks: int
+    excluded_clicks: Mapping[str, int]
+    digest: str
+    late_count: int
+    unreadable_count: int
+
+
+class RawRecount:
+    """Recounts hours from one version of raw_clicks, cheapest in ascending order: each file is then parsed once.
+
+    A context manager: it holds a temporary folder. Reads only.
+    """
+
+    def __init__(self, settings: Settings, on_progress: Callable[[str], None]) -> None:
+        self._folder = tables_path(settings) / "raw_clicks"
+        self._dataset = dataset_of(open_table(settings, "raw_clicks"))
+        self._on_progress = on_progress
+        self._loaded: set[str] = set()
+        self._open = ExitStack()
+
+    def __enter__(self) -> Self:
+        spill = self._open.enter_context(tempfile.TemporaryDirectory(prefix="tallystick-verify-"))
+        config: dict[str, Any] = {
+            "memory_limit": MEMORY_LIMIT,
+            "temp_directory": spill,
+            "autoload_known_extensions": False,
+        }
+        self._engine = self._open.enter_context(duckdb.connect(":memory:", config=config))
+        self._engine.execute("SET TimeZone = 'UTC'")
+        self._engine.execute(TABLES_SQL)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._open.close()
+
+    def recount(self, hour: datetime, cut: Mapping[str, int], horizon: timedelta) -> HourRecount:
+        """The outcome of every raw row of the hour up to the cut, copies judged by all of raw up to the cut."""
+        self._load(self._files_of(hour))
+        self._set_cut(cut)
+        first_us, until_us = self._row(SPAN_SQL, hour_us=_us(hour))
+        since_us = (first_us or 0) - horizon // _MICROSECOND
+        if first_us is not None:
+            self._load(self._files_logged(since_us, until_us))
+        span = {"since_us": since_us, "until_us": until_us, "horizon_us": horizon // _MICROSECOND}
+        self._engine.execute(JUDGE_SQL, {"hour_us": _us(hour), **span})
+        return self._summary(hour)
+
+    def disagreements(self, hour: datetime) -> list[str]:
+        """Raw rows of the hour whose payload does not say what stands beside it, or that are there twice; in words."""
+        files = self._files_of(hour)
+        if not files:
+            return []
+        self._load(files)
+        unlike = self._read(DISAGREEMENTS_SQL, paths=list(files), hour_us=_us(hour))
+        repeats = self._rows(REPEATS_SQL, hour_us=_us(hour))
+        return [*_named(unlike, _about_row), *_named(repeats, _about_row)]
+
+    def minute_differences(self, published: pa.RecordBatchReader) -> list[str]:
+        """Where these minute rows of the hour recounted last differ from the recount, by key, in words."""
+        self._engine.register("published", published)
+        rows = self._rows(MINUTES_SQL)
+        self._engine.unregister("published")
+        return _named(rows, _about_key)
+
+    def _files_of(self, hour: datetime) -> dict[str, datetime]:
+        """Paths of the files of an hour."""
+        return self._files((ds.field("click_date") == hour.date()) & (ds.field("click_hour") == hour.hour))
+
+    def _files_logged(self, since_us: int, until_us: int) -> dict[str, datetime]:
+        """Paths, with their hours, of the files that may hold rows logged in this time, by their statistics."""
+        since = pa.scalar(_at(since_us) - STATISTICS_GRAIN, pa.timestamp("us", tz="UTC"))
+        until = pa.scalar(_at(until_us), pa.timestamp("us", tz="UTC"))
+        return self._files((ds.field("logged_at") >= since) & (ds.field("logged_at") <= until))
+
+    def _files(self, condition: ds.Expression) -> dict[str, datetime]:
+        files = {}
+        for fragment in self._dataset.get_fragments(filter=condition):
+            keys = ds.get_partition_keys(fragment.partition_expression)
+            start = datetime.combine(keys["click_date"], time(keys["click_hour"]), UTC)
+            files[str(self._folder / fragment.path)] = start
+        return files
+
+    def _load(self, files: Mapping[str, datetime]) -> None:
+        """Parses those files that are not loaded yet."""
+        fresh = [path for path in files if path not in self._loaded]
+        for first in range(0, len(fresh), FILES_AT_ONCE):
+            paths = fresh[first : first + FILES_AT_ONCE]
+            if len(fresh) > FILES_AT_ONCE:
+                self._on_progress(f"reading raw files {first + 1} to {first + len(paths)} of {len(fresh)}")
+            self._engine.executemany("INSERT INTO files VALUES (?, ?)", [(path, _us(files[path])) for path in paths])
+            self._read(LOAD_SQL, paths=paths)
+            self._loaded.update(paths)
+
+    def _set_cut(self, cut: Mapping[str, int]) -> None:
+        self._engine.execute("DELETE FROM cut")
+        rows = [(*(int(part) for part in place.split(":")), end) for place, end in cut.items()]
+        if rows:
+            self._engine.executemany("INSERT INTO cut VALUES (?, ?, ?)", rows)
+
+    def _summary(self, hour: datetime) -> HourRecount:
+        raw, late, unreadable = self._row(RAW_COUNTS_SQL, hour_us=_us(hour))
+        by_reason = dict(self._rows(REASONS_SQL))
+        billable = by_reason.pop(None, 0)
+        (digest,) = self._row(DIGEST_SQL)
+        return HourRecount(raw, billable, by_reason, digest, late, unreadable)
+
+    def _read(self, sql: str, **parameters: Any) -> list[tuple[Any, ...]]:
+        """As ``_rows``, for a query that reads files."""
+        try:
+            return self._rows(sql, **parameters)
+        except (duckdb.IOException, duckdb.InvalidInputException) as error:
+            raise IntegrityError(
+                f"a file of raw_clicks cannot be read: {error}",
+                "every file that the table's log names, as it was written",
+                "restore it from a copy",
+            ) from error
+
+    def _rows(self, sql: str, **parameters: Any) -> list[tuple[Any, ...]]:
+        return self._engine.execute(sql, parameters).fetchall()
+
+    def _row(self, sql: str, **parameters: Any) -> tuple[Any, ...]:
+        return self._rows(sql, **parameters)[0]
+
+
+def _us(at: datetime) -> int:
+    return (at - _EPOCH) // _MICROSECOND
+
+
+def _at(us: int) -> datetime:
+    return _EPOCH + us * _MICROSECOND
+
+
+def _named(rows: list[tuple[Any, ...]], in_words: Callable[[tuple[Any, ...]], str]) -> list[str]:
+    """The rows in words; the last value of each row counts all of them, the unnamed included."""
+    return named([in_words(row) for row in rows], rows[0][-1] if rows else 0)
+
+
+def _about_row(row: tuple[Any, ...]) -> str:
+    log, partition, offset, what, _ = row
+    return f"raw row {log}:{partition}:{offset}: {what}"
+
+
+def _about_key(row: tuple[Any, ...]) -> str:
+    advertiser, campaign, ad, minute_us, country, device, stated, recounted, _ = row
+    return (
+        f"minute {format_utc(_at(minute_us))}, advertiser {advertiser}, campaign {campaign}, ad {ad}, "
+        f"country {country}, device {device}: published {stated}, recounted {recounted}"
+    )

@@ -1,0 +1,165 @@
+"""``tallystick verify``: whether seals and published figures are what raw_clicks, counted anew, says.
+
+Belongs here: comparing, and saying where it differs. The recount itself is ``raw_recount.py``; the chain's arithmetic
+is ``domain/chain.py``. docs/seals.md tells a stranger how to do all of this without us.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from domain.buckets import day_of, format_utc
+from domain.errors import IntegrityError
+from domain.finality import final_until
+from domain.publications import Publication, check_publications
+from domain.seals import Seal, check_chain
+from domain.settings import Settings
+from quality.published import PublishedFigures
+from quality.raw_recount import HourRecount, RawRecount
+from warehouse.publications import read_publications
+from warehouse.seals import read_seals
+
+KNOWN_RULE_VERSION = 1
+"""The rule that the recount knows; written down here again, not taken from the code that counts."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """On the ledgers, an hour or a day: what was found, where it differs, and what is worth knowing beside."""
+
+    subject: str
+    found: str
+    differences: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def is_agreeing(self) -> bool:
+        return not self.differences
+
+
+def verify(
+    settings: Settings,
+    hours: Sequence[datetime],
+    kept_head: str | None = None,
+    on_progress: Callable[[str], None] = lambda _: None,
+) -> Iterator[Verdict]:
+    """One verdict on the two ledgers, one on each hour (start, UTC), one on each day that they touch; as they come.
+
+    ``kept_head`` is the hash of a seal that was kept elsewhere. Reads only; hours in ascending order are cheapest.
+    """
+    seals, publications = read_seals(settings), read_publications(settings)
+    yield _ledgers(seals, publications, kept_head)
+    figures = PublishedFigures(settings, publications[-1]) if publications else None
+    with RawRecount(settings, on_progress) as recount:
+        for hour in hours:
+            yield _HourVerifier(recount, figures, hour, [seal for seal in seals if seal.hour == hour]).verdict()
+    for day in sorted({day_of(hour) for hour in hours}) if figures else []:
+        differences = tuple(figures.violations("day", day)) if figures else ()
+        yield Verdict(f"day {day.date()}", "published day = sum of its hours", differences)
+
+
+def _ledgers(seals: Sequence[Seal], publications: Sequence[Publication], kept_head: str | None) -> Verdict:
+    head = f"head {seals[-1].hash}" if seals else "no head"
+    differences = [*check_chain(seals), *check_publications(publications)]
+    if kept_head is not None and kept_head not in {seal.hash for seal in seals}:
+        differences.append(f"no seal has the kept head {kept_head}: the tail was cut off or the chain written anew")
+    if publications:
+        differences += _beyond_seals(seals, publications[-1])
+    return Verdict("ledgers", f"{len(seals)} seals, {len(publications)} publications, {head}", tuple(differences))
+
+
+def _beyond_seals(seals: Sequence[Seal], newest: Publication) -> list[str]:
+    """What the newest publication claims beyond what is sealed."""
+    sealed_until = final_until({seal.hour for seal in seals if seal.number <= newest.seal_number})
+    differences = []
+    if newest.seal_number > len(seals):
+        differences.append(
+            f"publication {newest.number} shows seals up to {newest.seal_number}, there are {len(seals)}"
+        )
+    if newest.final_until != sealed_until:
+        until = format_utc(sealed_until) if sealed_until else "nothing"
+        differences.append(
+            f"publication {newest.number} says final until {format_utc(newest.final_until)}, its seals say {until}"
+        )
+    return differences
+
+
+class _HourVerifier:
+    """Everything that is said about one hour, ``seals`` being its own, ascending."""
+
+    def __init__(
+        self, recount: RawRecount, figures: PublishedFigures | None, hour: datetime, seals: Sequence[Seal]
+    ) -> None:
+        self._recount, self._figures, self._hour, self._seals = recount, figures, hour, seals
+        self._found = "not sealed"
+        self._differences: list[str] = []
+        self._notes: list[str] = []
+
+    def verdict(self) -> Verdict:
+        try:
+            self._judge()
+        except IntegrityError as error:
+            self._differences.append(str(error))
+        subject = f"hour {format_utc(self._hour)}"
+        return Verdict(subject, self._found, tuple(self._differences), tuple(self._notes))
+
+    def _judge(self) -> None:
+        if self._seals:
+            self._differences += self._recount.disagreements(self._hour)
+            self._judge_seals()
+        else:
+            self._differences.append("it has no seal")
+        if self._figures:
+            if self._published_seal() is None and self._figures.has_minutes(self._hour):
+                self._differences.append("figures of it are published, though no seal of it is")
+            self._differences += self._figures.violations("hour", self._hour)
+
+    def _judge_seals(self) -> None:
+        published = self._published_seal()
+        if published is not self._seals[-1]:
+            shown = f"the published figures are those of seal {published.number}" if published else "nothing of it is"
+            self._differences.append(f"seal {self._seals[-1].number} is not published; {shown}")
+        for seal in self._seals:
+            if seal.rule_version != KNOWN_RULE_VERSION:
+                known = f"this recount knows {KNOWN_RULE_VERSION} only"
+                self._differences.append(f"seal {seal.number} follows rule version {seal.rule_version}, {known}")
+                continue
+            found = self._recount.recount(self._hour, seal.cut, timedelta(days=seal.horizon_days))
+            self._differences += _differences_from_seal(seal, found)
+            if seal is published and self._figures:
+                self._differences += self._recount.minute_differences(self._figures.minutes_of(self._hour))
+            self._tell(seal, found)
+
+    def _published_seal(self) -> Seal | None:
+        shown_up_to = self._figures.publication.seal_number if self._figures else 0
+        return next((seal for seal in reversed(self._seals) if seal.number <= shown_up_to), None)
+
+    def _tell(self, seal: Seal, found: HourRecount) -> None:
+        excluded = "".join(f" + {count:,} {reason}" for reason, count in sorted(found.excluded_clicks.items()))
+        revision = f", revision {seal.revision}" if seal.revision else ""
+        self._found = (
+            f"seal {seal.number}{revision}: {found.raw_clicks:,} raw = {found.billable_clicks:,} billable{excluded}"
+        )
+        if found.late_count and seal is self._seals[-1]:
+            self._notes.append(f"{found.late_count:,} raw clicks came after the cut and wait for a revision")
+
+
+def _differences_from_seal(seal: Seal, found: HourRecount) -> list[str]:
+    figures = [("raw clicks", seal.raw_clicks, found.raw_clicks)]
+    figures.append(("billable clicks", seal.billable_clicks, found.billable_clicks))
+    figures += [
+        (f"clicks excluded as {reason}", seal.excluded_clicks.get(reason, 0), found.excluded_clicks.get(reason, 0))
+        for reason in sorted(seal.excluded_clicks.keys() | found.excluded_clicks.keys())
+    ]
+    differences = [
+        f"seal {seal.number}: {sealed:,} {what} sealed, {recounted:,} recounted"
+        for what, sealed, recounted in figures
+        if sealed != recounted
+    ]
+    if seal.digest != found.digest:
+        differences.append(f"seal {seal.number}: digest {seal.digest} sealed, {found.digest} recounted")
+    if found.unreadable_count:
+        differences.append(f"{found.unreadable_count:,} raw rows hold no valid event")
+    return differences

@@ -1,0 +1,214 @@
+"""The click service as a process: start, serve, refresh, stop.
+
+Belongs here: the order in which things start and end. A stop is: no new connection, the running requests answered, the
+log's last acknowledgement, the refusals reported, then the closing watermark; so nothing it says can turn out wrong.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+
+import uvicorn
+import uvloop
+
+from domain.errors import SettingError, TallystickError
+from domain.events import FIELDS
+from domain.settings import Settings
+from services.click.app import ClickApp
+from services.click.catalogue import Catalogue
+from services.click.inflight import InFlight
+from services.click.journal import JournalUnavailableError, LogJournal, LogWriter
+from services.click.protocol import ClickProtocol
+from services.click.refusals import RefusalTally
+from services.click.registration import register
+from services.click.reports import WATERMARK_SECONDS, Reporter
+from services.listening import listen
+from warehouse.clock import now
+from warehouse.create import create_missing_tables
+from warehouse.locks import writer_lock
+
+REFRESH_SECONDS = 5.0
+STOP_TIMEOUT_SECONDS = 10
+"""How long a stop waits for visitors that take their answer slowly."""
+
+_SETTLING_POLL_SECONDS = 0.02
+
+Report = Callable[[str], None]
+
+
+class ClosingError(TallystickError):
+    """The service ended without telling the log that nothing more is on its way."""
+
+    is_transient = True
+
+
+def run_click_service(settings: Settings, report: Report) -> None:
+    """Serves until SIGTERM or SIGINT, then stops gracefully. ``report`` hears what a person should know."""
+    pattern = next(field.pattern for field in FIELDS if field.name == "server_id") or ""
+    if not re.fullmatch(pattern, settings.server_id):
+        raise SettingError(f"setting server_id is {settings.server_id!r}", f"text that matches {pattern}", "correct it")
+    with (
+        listen(settings.bind_address, settings.click_port, "click_port") as listener,
+        writer_lock(settings, f"click-{settings.server_id}"),
+        asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
+    ):
+        create_missing_tables(settings)
+        catalogue = Catalogue(settings)
+        runner.run(_serve(settings, catalogue, listener, report))
+
+
+async def _serve(settings: Settings, catalogue: Catalogue, listener: socket.socket, report: Report) -> None:
+    process = ClickProcess(settings, catalogue, report)
+    await process.serve(listener)
+
+
+class _Server(uvicorn.Server):
+    """uvicorn's server without its signal handlers: they end the process when its own shutdown is over, and ours has
+    only begun by then."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+class ClickProcess:
+    """One run of the service. Made in the event loop that it runs in."""
+
+    def __init__(self, settings: Settings, catalogue: Catalogue, report: Report) -> None:
+        self._settings = settings
+        self._catalogue = catalogue
+        self._report = report
+        self._stopping = asyncio.Event()
+        self._in_flight = InFlight(now())
+        self._writer = LogWriter(settings)
+        tally = RefusalTally()
+        journal = LogJournal(self._writer, settings.clicks_topic)
+        self._app = ClickApp(
+            settings=settings, catalogue=catalogue, journal=journal, in_flight=self._in_flight, tally=tally, now=now
+        )
+        self._reporter = Reporter(settings, self._writer, self._in_flight, tally, now)
+        self._server = _Server(uvicorn_config(self._app))
+
+    async def serve(self, listener: socket.socket) -> None:
+        """Returns after a graceful stop; raises what keeps the service from serving or from closing in order."""
+        for signal_number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(signal_number, self._stop)
+        reporting = asyncio.create_task(self._keep_reporting())
+        reporting.add_done_callback(lambda _: self._stop())  # while serving it ends by an error only
+        refreshing = asyncio.create_task(self._keep_refreshing())
+        try:
+            await self._server.serve(sockets=[listener])
+            self._stopping.set()
+            await reporting
+            await self._close()
+        finally:
+            refreshing.cancel()
+            await self._writer.close()
+
+    def _stop(self) -> None:
+        self._server.should_exit = True
+
+    async def _close(self) -> None:
+        """What was accepted is settled first: a closing watermark says that nothing more is on its way."""
+        while len(self._in_flight):
+            await asyncio.sleep(_SETTLING_POLL_SECONDS)
+        if not self._app.is_registered:
+            return
+        try:
+            await self._reporter.send_all_refusals()
+            await self._reporter.send_watermark(is_closing=True)
+        except JournalUnavailableError as error:
+            server_id = self._settings.server_id
+            raise ClosingError(
+                f"no closing watermark of server {server_id}: {error.found}",
+                "a log that acknowledges it",
+                f"start this server once more, or run `tallystick servers retire {server_id}`; until then hours wait",
+            ) from error
+        self._report("click service stopped; the log has everything it accepted")
+
+    async def _keep_reporting(self) -> None:
+        registering = asyncio.create_task(register(self._settings, self._reporter, self._in_flight, now, self._report))
+        if not await self._is_done_before_stop(registering):
+            return
+        self._app.is_registered = True
+        self._report("click service is ready")
+        trouble = _Trouble(self._report, "the log does not answer")
+        while not await self._is_stopping_within(WATERMARK_SECONDS):
+            try:
+                await self._reporter.send_watermark()
+                await self._reporter.send_ended_minutes()
+            except JournalUnavailableError as error:
+                trouble.met(error)
+            else:
+                trouble.over()
+
+    async def _keep_refreshing(self) -> None:
+        refreshes = (self._catalogue.refresh_keys, self._catalogue.refresh_ads)
+        troubles = [_Trouble(self._report, f"{refresh.__name__} failed") for refresh in refreshes]
+        while True:
+            await asyncio.sleep(REFRESH_SECONDS)
+            for refresh, trouble in zip(refreshes, troubles, strict=True):
+                try:
+                    await asyncio.to_thread(refresh)
+                except Exception as error:  # noqa: BLE001  whatever it is, what is known stays in force
+                    trouble.met(error)
+                else:
+                    trouble.over()
+
+    async def _is_done_before_stop(self, task: asyncio.Task[None]) -> bool:
+        """Waits for the task, and raises what it raises; if a stop comes first, cancels it."""
+        stopping = asyncio.create_task(self._stopping.wait())
+        await asyncio.wait((task, stopping), return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
+        if not task.done():
+            task.cancel()
+            return False
+        task.result()
+        return True
+
+    async def _is_stopping_within(self, seconds: float) -> bool:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._stopping.wait(), seconds)
+        return self._stopping.is_set()
+
+
+class _Trouble:
+    """Tells a person when something begins to fail and when it works again, not each time it fails."""
+
+    def __init__(self, report: Report, what: str) -> None:
+        self._report = report
+        self._what = what
+        self._is_on = False
+
+    def met(self, error: Exception) -> None:
+        if not self._is_on:
+            self._report(f"{self._what}: {error}")
+        self._is_on = True
+
+    def over(self) -> None:
+        if self._is_on:
+            self._report(f"{self._what}: works again")
+        self._is_on = False
+
+
+def uvicorn_config(app: ClickApp) -> uvicorn.Config:
+    """How uvicorn serves the app."""
+    return uvicorn.Config(
+        app,
+        interface="asgi3",
+        http=ClickProtocol,
+        ws="none",
+        lifespan="off",
+        # The address in an event is the peer's; which proxies to believe is not settled here.
+        proxy_headers=False,
+        server_header=False,
+        access_log=False,
+        log_config=None,
+        log_level="error",
+        timeout_graceful_shutdown=STOP_TIMEOUT_SECONDS,
+    )

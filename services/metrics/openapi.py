@@ -1,0 +1,127 @@
+"""The OpenAPI document of the metrics API, made of the same names and limits that the code checks.
+
+Belongs here: the description for machines. The one for people is ``docs/metrics-api.md``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from services.metrics.refusals import PATH
+from warehouse.counts_query import DEFAULT_GRANULARITY, DEFAULT_GROUP_BY, GRANULARITIES, GROUP_COLUMN, MAX_ADS
+from warehouse.layout import code_version
+
+PARAMETER_NAME = {
+    "ads": "ad_ids",
+    "campaign": "campaign_id",
+    "advertiser": "advertiser_id",
+    "from": "from",
+    "to": "to",
+    "granularity": "granularity",
+    "group_by": "group_by",
+}
+"""What each part of a question is called in a URL."""
+
+_ID = {"type": "integer", "format": "int64", "minimum": 1}
+_INSTANT = {"type": "string", "format": "date-time"}
+_MAYBE_INSTANT = {"type": ["string", "null"], "format": "date-time"}
+
+
+def document() -> dict[str, Any]:
+    """OpenAPI 3.1."""
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Tallystick metrics API",
+            "version": code_version(),
+            "description": "Clicks of ads by minute, hour or day, each row final or live. Half-open ranges, in UTC.",
+        },
+        "paths": {PATH: {"get": _metrics()}},
+        "components": {
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}},
+            "schemas": {"Counts": counts_schema(), "Refusal": refusal_schema()},
+        },
+    }
+
+
+def _metrics() -> dict[str, Any]:
+    refused = {"content": _json("Refusal")}
+    return {
+        "operationId": "adsMetrics",
+        "security": [{"token": []}],
+        "parameters": _parameters(),
+        "responses": {
+            "200": {"description": "rows of one publication, sorted by bucket and group", "content": _json("Counts")},
+            "400": {"description": "the question cannot be answered as asked", **refused},
+            "401": {"description": "no valid token", **refused},
+            "403": {"description": "another advertiser's ad, or another advertiser", **refused},
+            "500": {"description": "an error of ours", **refused},
+            "503": {"description": "too many questions at once, or nothing counted yet; ask again", **refused},
+        },
+    }
+
+
+def _json(schema: str) -> dict[str, Any]:
+    return {"application/json": {"schema": {"$ref": f"#/components/schemas/{schema}"}}}
+
+
+def _parameters() -> list[dict[str, Any]]:
+    groups = {"type": "array", "items": {"enum": list(GROUP_COLUMN)}, "default": list(DEFAULT_GROUP_BY)}
+    schemas: dict[str, tuple[dict[str, Any], str]] = {
+        "ads": ({"type": "array", "items": _ID, "maxItems": MAX_ADS}, "these ads only; empty means none"),
+        "campaign": (_ID, "this campaign only"),
+        "advertiser": (_ID, "this advertiser only; an advertiser's token may name its own only"),
+        "from": (_INSTANT, "start of the range, a whole minute"),
+        "to": (_INSTANT, "end of the range, a whole minute, not part of it"),
+        "granularity": ({"enum": list(GRANULARITIES), "default": DEFAULT_GRANULARITY}, "length of a bucket"),
+        "group_by": (groups, "one row for each of these in a bucket; empty means one row a bucket"),
+    }
+    return [_parameter(part, schema, text) for part, (schema, text) in schemas.items()]
+
+
+def _parameter(part: str, schema: dict[str, Any], text: str) -> dict[str, Any]:
+    is_list = schema.get("type") == "array"
+    return {
+        "name": PARAMETER_NAME[part],
+        "in": "query",
+        "required": part in ("from", "to"),
+        "description": text,
+        "schema": schema,
+        **({"style": "form", "explode": False} if is_list else {}),
+    }
+
+
+def counts_schema() -> dict[str, Any]:
+    """The JSON Schema of an answer."""
+    row = {
+        "bucket": _INSTANT,
+        "advertiser_id": _ID,
+        "campaign_id": _ID,
+        "ad_id": _ID,
+        "country": {"type": "string"},
+        "device": {"type": "string"},
+        "clicks": {"type": "integer", "minimum": 0},
+        "final": {"type": "boolean"},
+    }
+    head = {
+        "from": _INSTANT,
+        "to": _INSTANT,
+        "granularity": {"enum": list(GRANULARITIES)},
+        "group_by": {"type": "array", "items": {"enum": list(GROUP_COLUMN)}},
+        "publication_number": {"type": ["integer", "null"]},
+        "final_from": _MAYBE_INSTANT,
+        "final_until": _MAYBE_INSTANT,
+        "live_version": {"type": "integer"},
+        "rows": {"type": "array", "items": _closed(row, ["bucket", "clicks", "final"])},
+    }
+    return _closed(head, list(head))
+
+
+def refusal_schema() -> dict[str, Any]:
+    """The JSON Schema of a refusal."""
+    names = ["error", "found", "expected", "remedy"]
+    return _closed({name: {"type": "string"} for name in names}, names)
+
+
+def _closed(properties: dict[str, Any], required: list[str]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}

@@ -1,0 +1,66 @@
+"""How the metrics API says no: a status and a JSON object with error, found, expected and remedy. Never a stack trace.
+
+Belongs here: the translation of errors into HTTP. What went wrong inside is logged and not told.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+
+from domain.errors import TallystickError, UsageError
+from services.metrics.access import ForbiddenError
+from services.tokens import TokenError
+from warehouse.layout import TableMissingError
+
+PATH = "/v1/ads/metrics"
+NO_STORE = {"Cache-Control": "no-store"}
+"""A figure may be restated, and belongs to one caller: nobody on the way keeps an answer."""
+RETRY_AFTER_SECONDS = "1"
+
+log = logging.getLogger("tallystick.metrics")
+
+
+class OverloadedError(TallystickError):
+    """More questions wait than the service takes in."""
+
+    is_transient = True
+
+
+_STATUS: dict[type[TallystickError], tuple[int, str]] = {
+    UsageError: (400, "bad_request"),
+    TokenError: (401, "unauthorized"),
+    ForbiddenError: (403, "forbidden"),
+    OverloadedError: (503, "overloaded"),
+}
+_HEADERS = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": RETRY_AFTER_SECONDS}}
+_HTTP = {
+    404: ("not_found", f"GET {PATH}", "correct the path"),
+    405: ("method_not_allowed", "GET", "ask with GET"),
+}
+
+
+async def refuse(_request: Request, error: Exception) -> JSONResponse:
+    """The refusal that belongs to one of our errors. Errors of the inside become 500 or 503 and say nothing of it."""
+    for kind, (status, name) in _STATUS.items():
+        if isinstance(error, kind):
+            return _refusal(status, name, error.found, error.expected, error.remedy)
+    log.error("a question could not be answered: %s", error, exc_info=error)
+    if isinstance(error, TableMissingError):
+        return _refusal(503, "unavailable", "no tables yet", "clicks that were counted", "ask again later")
+    return _refusal(500, "internal", "an error of ours", "an answer", "tell the operator when it happened")
+
+
+async def refuse_http(request: Request, error: Exception) -> JSONResponse:
+    """The refusal of a path or method that is not there."""
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    name, expected, remedy = _HTTP.get(status, ("bad_request", f"GET {PATH}", "correct the request"))
+    return _refusal(status, name, f"{request.method} {request.url.path}", expected, remedy)
+
+
+def _refusal(status: int, name: str, found: str, expected: str, remedy: str) -> JSONResponse:
+    body = {"error": name, "found": found, "expected": expected, "remedy": remedy}
+    return JSONResponse(body, status_code=status, headers=NO_STORE | _HEADERS.get(status, {}))

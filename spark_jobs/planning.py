@@ -1,0 +1,202 @@
+"""Decides what is to be done with each hour, and why an hour cannot be sealed yet. Loads no Spark.
+
+Belongs here: gathering the facts in the order that makes them a proof (the log's ends first, then what the archive has
+reached, then what it holds), and the decision. The judgement over the facts is ``domain/gate.py``; doing it is
+``reconcile.py``. ``tallystick reconcile --plan`` and ``tallystick status`` show exactly this plan.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import reduce
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+
+from domain.buckets import HOUR
+from domain.gate import GateFacts, Hole, reasons_to_wait
+from domain.seals import Seal, current_seals
+from domain.settings import Settings
+from spark_jobs.params import HourPlan
+from spark_jobs.reconcile_archive import ArchiveFindings, Place, Range, look_through_archive
+from spark_jobs.reconcile_log import BrokerLog, ClickLog, LogEnds
+from warehouse.layout import dataset_of, open_table
+from warehouse.locks import is_locked
+from warehouse.logs import LogRow, TopicRecreatedError, read_logs
+from warehouse.marks import read_marks
+from warehouse.publications import latest_publication
+from warehouse.seals import read_seals
+
+ARCHIVE_QUERY = "archive"
+STREAM_LOCK = "stream"
+POLL_SECONDS = 0.5
+
+
+@dataclass(frozen=True)
+class _LogState:
+    """The log and the archive at one moment. ``former``: logs of the same topic before it was recreated, and their
+    ends, which are as far as they were archived.
+    """
+
+    current: LogRow
+    ends: LogEnds
+    archive_ends: Mapping[int, int]
+    former: Mapping[Place, int]
+
+    @property
+    def is_caught_up(self) -> bool:
+        return all(self.archive_ends.get(partition, 0) >= end for partition, end in self.ends.end_offsets.items())
+
+    @property
+    def cut(self) -> dict[Place, int]:
+        """End offsets of every partition of every log: how far raw is read for a seal."""
+        return {**self.former, **{(self.current.log, p): end for p, end in self.ends.end_offsets.items()}}
+
+
+def plan(
+    settings: Settings,
+    hours: Sequence[datetime],
+    now: datetime,
+    log: ClickLog | None = None,
+    archive_wait_seconds: float = 0,
+) -> list[HourPlan]:
+    """What is to be done with each hour, in their order. Reads only; the log is asked only if an hour is unsealed.
+
+    A running archive is always a batch behind the log: it gets ``archive_wait_seconds`` to reach the ends that were
+    read. ``TopicRecreatedError`` if the log is not the one that was archived, ``LogUnavailableError`` if no broker
+    answers.
+    """
+    seals = read_seals(settings)
+    sealed = current_seals(seals)
+    publication = latest_publication(settings)
+    published = publication.seal_number if publication else 0
+    unsealed = [hour for hour in hours if hour not in sealed]
+    to_seal: dict[datetime, HourPlan] = {}
+    if unsealed:
+        log = log or BrokerLog(settings)
+        is_any_due = any(hour + HOUR + settings.grace <= now for hour in unsealed)
+        state = _read_state(settings, log, archive_wait_seconds if is_any_due else 0)
+        to_seal = _plan_unsealed(settings, unsealed, now, log=log, state=state, seals=seals)
+    return [to_seal.get(hour) or _plan_sealed(settings, sealed[hour], published) for hour in hours]
+
+
+def _read_state(settings: Settings, log: ClickLog, wait_seconds: float) -> _LogState | None:
+    """None if nothing was ever archived."""
+    ends = log.read_ends()
+    logs = [row for row in read_logs(settings) if row.topic == settings.clicks_topic]
+    if not logs:
+        return None
+    *former, current = logs
+    if current.topic_id != ends.topic_id:
+        raise TopicRecreatedError(
+            f"topic {current.topic} has id {ends.topic_id}",
+            f"id {current.topic_id}, which the archive reads",
+            "connect the right Kafka, or go on with the new topic by `tallystick stream --accept-new-log`",
+        )
+    archived = {(row.log, p): end for row in former for p, end in _archive_ends(settings, row).items()}
+    state = _LogState(current, ends, _archive_ends(settings, current), archived)
+    deadline = time.monotonic() + wait_seconds
+    while not state.is_caught_up and time.monotonic() < deadline and is_locked(settings, STREAM_LOCK):
+        time.sleep(POLL_SECONDS)
+        state = replace(state, archive_ends=_archive_ends(settings, current))
+    return state
+
+
+def _archive_ends(settings: Settings, row: LogRow) -> dict[int, int]:
+    marks = read_marks(settings, ARCHIVE_QUERY, row.log)
+    return {**row.first_offsets, **{partition: mark.offset + 1 for partition, mark in marks.items()}}
+
+
+def _plan_unsealed(
+    settings: Settings,
+    hours: Sequence[datetime],
+    now: datetime,
+    *,
+    log: ClickLog,
+    state: _LogState | None,
+    seals: Sequence[Seal],
+) -> dict[datetime, HourPlan]:
+    if state is None:
+        never = ("waits for the archive: it has never run, no log is registered",)
+        return {hour: HourPlan(hour, "blocked", reasons=never) for hour in hours}
+    findings = look_through_archive(settings, _ranges_to_check(settings, state, seals))
+    facts = GateFacts(
+        now=now,
+        grace=settings.grace,
+        hours=hours,
+        watermarks=state.ends.watermarks,
+        end_offsets=state.ends.end_offsets,
+        archive_ends=state.archive_ends,
+        holes=_holes(log, state, findings),
+    )
+    further = _further_reasons(state, findings)
+    reasons = {hour: (*waits, *further) for hour, waits in reasons_to_wait(facts).items()}
+    cut = {f"{place[0]}:{place[1]}": end for place, end in sorted(state.cut.items())}
+    return {
+        hour: HourPlan(hour, "blocked", reasons=reasons[hour]) if reasons[hour] else HourPlan(hour, "seal", cut)
+        for hour in hours
+    }
+
+
+def _ranges_to_check(settings: Settings, state: _LogState, seals: Sequence[Seal]) -> dict[Place, Range]:
+    """From where the newest seal has looked, or from where the log began, to the cut or as far as the archive is."""
+    checked = seals[-1].cut if seals else {}
+    begin = {(row.log, p): offset for row in read_logs(settings) for p, offset in row.first_offsets.items()}
+    reached = {**state.former, **{(state.current.log, p): end for p, end in state.archive_ends.items()}}
+    return {
+        place: (checked.get(f"{place[0]}:{place[1]}", begin.get(place, 0)), min(end, reached.get(place, 0)))
+        for place, end in state.cut.items()
+    }
+
+
+def _holes(log: ClickLog, state: _LogState, findings: ArchiveFindings) -> list[Hole]:
+    return [
+        Hole(partition, start, end)
+        for number, partition, start, end in findings.gaps
+        if number == state.current.log and not log.is_gap_explained(partition, start, end)
+    ]
+
+
+def _further_reasons(state: _LogState, findings: ArchiveFindings) -> list[str]:
+    lost = [
+        f"the archive has a hole: log {log} partition {partition} lacks offsets {start} to {end - 1}, "
+        "and its topic is gone, so nothing can explain it"
+        for log, partition, start, end in findings.gaps
+        if log != state.current.log
+    ]
+    doubled = [
+        f"the archive holds log {log} partition {p} offset {offset} twice" for log, p, offset in findings.repeats
+    ]
+    unidentified = [
+        f"click_identities lacks log {log} partition {p} offset {offset}, which raw_clicks holds"
+        for log, p, offset in findings.unidentified
+    ]
+    return lost + doubled + unidentified
+
+
+def _plan_sealed(settings: Settings, seal: Seal, published: int) -> HourPlan:
+    return HourPlan(
+        seal.hour,
+        "verify" if seal.seal_number <= published else "publish",
+        cut=seal.cut,
+        seal_number=seal.seal_number,
+        late_arrival_count=_count_late_arrivals(settings, seal),
+    )
+
+
+def _count_late_arrivals(settings: Settings, seal: Seal) -> int:
+    """Raw rows of the hour that were archived beyond the cut of its seal."""
+    log, partition, offset = (ds.field(name) for name in ("log", "partition", "offset"))
+    is_in_hour = (ds.field("click_date") == pa.scalar(seal.hour.date())) & (
+        ds.field("click_hour") == pa.scalar(seal.hour.hour, pa.int32())
+    )
+    places = [(*(int(part) for part in place.split(":")), end) for place, end in seal.cut.items()]
+    is_counted = reduce(
+        lambda one, other: one | other,
+        ((log == number) & (partition == p) & (offset < end) for number, p, end in places),
+        ds.scalar(False),
+    )
+    return dataset_of(open_table(settings, "raw_clicks")).scanner(filter=is_in_hour & ~is_counted).count_rows()

@@ -1,0 +1,87 @@
+"""Counts sealed hours again, each at its own seal's cut, and compares row by row.
+
+Belongs here: the comparison, and the row in ``verifications`` where nothing differs. A difference is refused: a sealed
+figure changes by a revision or not at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from domain.buckets import format_utc
+from domain.counting import RULE_VERSION
+from domain.errors import IntegrityError
+from domain.seals import Seal
+from domain.settings import Settings
+from spark_jobs.reconcile_attempt import counts_of, exclusions_of, written_counts, written_exclusions
+from spark_jobs.reconcile_count import DayCount, counted_hours
+from spark_jobs.transforms.count import LIVE_KEY
+from spark_jobs.transforms.dedup import POSITION
+from warehouse.verifications import Verification, append_verifications
+
+NAMED_AT_MOST = 5
+"""So many differences are named; the first one is enough to look for the cause."""
+_EXCLUSION = (*POSITION, "advertiser_id", "ad_id", "reason", "winner_log", "winner_partition", "winner_offset")
+
+
+def verify_hours(
+    spark: SparkSession, settings: Settings, seals: Sequence[Seal], *, actor: str, at: datetime
+) -> None:
+    """Counts sealed hours of one date again, and records that each was confirmed; one commit.
+
+    ``IntegrityError`` names what differs; then nothing is recorded.
+    """
+    for seal in seals:
+        if seal.rule_version != RULE_VERSION:
+            raise _refusal(seal, f"rule version {seal.rule_version}", f"{RULE_VERSION}, the one that this code knows")
+    for horizon_days in sorted({seal.horizon_days for seal in seals}):
+        by_hour = {seal.hour.hour: seal for seal in seals if seal.horizon_days == horizon_days}
+        cuts = {hour: seal.cut for hour, seal in by_hour.items()}
+        day = seals[0].hour.date()
+        with counted_hours(spark, settings, day, cuts, timedelta(days=horizon_days)) as count:
+            _compare(count, by_hour)
+    confirmed = [Verification(seal.hour, seal.seal_number, seal.digest, actor, at) for seal in seals]
+    append_verifications(settings, confirmed)
+
+
+def _compare(count: DayCount, seals: Mapping[int, Seal]) -> None:
+    attempts = {hour: seal.attempt for hour, seal in seals.items()}
+    counts = _differences(counts_of(count), written_counts(count, attempts), LIVE_KEY, ("clicks",))
+    exclusions = _differences(exclusions_of(count), written_exclusions(count, attempts), _EXCLUSION, ())
+    for hour, described in (*_described(counts), *_described(exclusions)):
+        raise _refusal(seals[hour], f"a row that was written otherwise or not at all: {described}", "the sealed rows")
+    for hour, (digest, billable) in count.digests().items():
+        seal = seals[hour]
+        if (digest, billable) != (seal.digest, seal.billable_clicks):
+            raise _refusal(
+                seal, f"{billable} billable clicks, digest {digest}", f"{seal.billable_clicks}, digest {seal.digest}"
+            )
+
+
+def _differences(fresh: DataFrame, stored: DataFrame, key: Sequence[str], figures: Sequence[str]) -> DataFrame:
+    """Rows that one side has and the other has not; a row that stands twice is another row than one that stands
+    once.
+    """
+    columns = ("click_hour", *key, *figures)
+    sides = fresh.select(*columns, F.lit(1).alias("side")).unionByName(stored.select(*columns, F.lit(-1).alias("side")))
+    balance = sides.groupBy(*columns).agg(F.sum("side").alias("side")).where("side != 0")
+    found = F.when(F.col("side") > 0, F.lit("counted now")).otherwise(F.lit("sealed"))
+    return balance.select("click_hour", F.to_json(F.struct(found.alias("found"), *columns)).alias("row"))
+
+
+def _described(differences: DataFrame) -> list[tuple[int, str]]:
+    """The first hour that differs, with its first rows."""
+    rows = differences.orderBy("click_hour", "row").limit(NAMED_AT_MOST).collect()
+    return [(rows[0]["click_hour"], ", ".join(row["row"] for row in rows))] if rows else []
+
+
+def _refusal(seal: Seal, found: str, expected: str) -> IntegrityError:
+    return IntegrityError(
+        f"hour {format_utc(seal.hour)}, counted again at the cut of seal {seal.seal_number}, gives {found}",
+        expected,
+        "nothing was changed; a sealed hour changes by a revision only, so find the cause first",
+    )

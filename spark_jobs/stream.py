@@ -1,0 +1,204 @@
+"""The stream process: the archive query and the live query in one Spark driver.
+
+Belongs here: start, supervision and stop of the two queries. What a batch does is in ``archive.py`` and ``live.py``.
+The two are independent: each has its checkpoint and its marks, and neither waits for the other.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from clicklog.offsets import first_offsets, offsets_at
+from clicklog.topics import check_topics, topic_id
+from domain.errors import IntegrityError, TallystickError
+from domain.seals import current_seals
+from domain.settings import Settings
+from spark_jobs.archive import QUERY as ARCHIVE
+from spark_jobs.archive import ArchiveBatches, known_ads
+from spark_jobs.batch_guard import BatchGuard
+from spark_jobs.kafka_source import read_clicks
+from spark_jobs.live import QUERY as LIVE
+from spark_jobs.live import LiveBatches, first_copies
+from spark_jobs.stream_params import StreamParams, StreamReceipt
+from warehouse.clock import now
+from warehouse.create import create_missing_tables
+from warehouse.locks import writer_lock
+from warehouse.logs import register_log
+from warehouse.seals import read_seals
+from warehouse.spark.session import jvm_pid
+
+LOCK = "stream"
+POLL_SECONDS = 0.5
+
+
+@dataclass(frozen=True)
+class BatchProgress:
+    """One finished micro-batch, for people who watch."""
+
+    query: str
+    batch_id: int
+    rows: int
+    duration_seconds: float
+
+
+class StreamFailedError(TallystickError):
+    """A query ended with an error that no other class describes."""
+
+    exit_code = 4
+
+
+@dataclass
+class _Query:
+    """A running query with its batches; keeps the error that Spark turns into text."""
+
+    name: str
+    batches: Callable[[DataFrame, int], None]
+    failure: TallystickError | None = None
+    last_batch_id: int = -1
+    handle: StreamingQuery = field(init=False)
+
+    def __call__(self, frame: DataFrame, batch_id: int) -> None:
+        try:
+            self.batches(frame, batch_id)
+        except TallystickError as error:
+            self.failure = error
+            raise
+
+    def start(self, frame: DataFrame, checkpoint: str, params: StreamParams, trigger_seconds: int) -> None:
+        writer = frame.writeStream.queryName(self.name).foreachBatch(self).option("checkpointLocation", checkpoint)
+        if params.is_once:
+            writer = writer.trigger(availableNow=True)
+        else:
+            writer = writer.trigger(processingTime=f"{trigger_seconds} seconds")
+        self.handle = writer.start()
+
+
+def run_stream(
+    settings: Settings,
+    spark: SparkSession,
+    params: StreamParams,
+    on_batch: Callable[[BatchProgress], None] = lambda _: None,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> StreamReceipt:
+    """Run both queries until they have caught up (``is_once``) or ``should_stop``; holds the stream's writer lock.
+
+    Repeatable and safe to kill at any moment. Raises ``WriterBusyError`` if another stream runs,
+    ``TopicRecreatedError`` if the topic is another one, ``IntegrityError`` if Spark dropped rows as too old.
+    """
+    started_at = now()
+    create_missing_tables(settings)
+    with writer_lock(settings, LOCK) as lock:
+        pid = jvm_pid(spark)
+        if pid is not None:
+            lock.record_child(pid)
+        check_topics(settings)
+        found = topic_id(settings, settings.clicks_topic)
+        first = first_offsets(settings, settings.clicks_topic)
+        log = register_log(settings, settings.clicks_topic, found, first, now(), accept_new=params.accepts_new_log)
+        guards = {
+            query: BatchGuard(settings, checkpoint_path(settings, log, query), found) for query in (ARCHIVE, LIVE)
+        }
+        archive = ArchiveBatches(spark, settings, log, guards[ARCHIVE])
+        live = LiveBatches(settings, log, guards[LIVE], lambda: sorted(current_seals(read_seals(settings))))
+        queries = _start(settings, spark, params, archive=archive, live=live, partitions=sorted(first))
+        _supervise(queries, on_batch, should_stop)
+    return _receipt(log, archive, live, (now() - started_at).total_seconds())
+
+
+def checkpoint_path(settings: Settings, log: int, query: str) -> str:
+    """Where a query keeps its progress; a new log starts anew."""
+    return str(settings.home / "checkpoints" / f"log-{log}" / query)
+
+
+def _start(
+    settings: Settings,
+    spark: SparkSession,
+    params: StreamParams,
+    *,
+    archive: ArchiveBatches,
+    live: LiveBatches,
+    partitions: list[int],
+) -> list[_Query]:
+    records = read_clicks(spark, settings, archive.next_offsets, partitions, ARCHIVE)
+    replayed = read_clicks(spark, settings, _one_horizon_back(settings, live), partitions, LIVE)
+    copies = first_copies(replayed, known_ads(spark, settings), settings.live_horizon)
+    queries = [_Query(ARCHIVE, archive), _Query(LIVE, live)]
+    queries[0].start(records, archive.guard.checkpoint, params, settings.trigger_seconds)
+    queries[1].start(copies, live.guard.checkpoint, params, settings.trigger_seconds)
+    return queries
+
+
+def _one_horizon_back(settings: Settings, live: LiveBatches) -> dict[int, int]:
+    """Without a checkpoint the dedup state is rebuilt from what was logged one horizon before the mark."""
+    if live.oldest_mark is None:
+        return {}
+    return offsets_at(settings, settings.clicks_topic, live.oldest_mark - settings.live_horizon)
+
+
+def _supervise(
+    queries: list[_Query], on_batch: Callable[[BatchProgress], None], should_stop: Callable[[], bool]
+) -> None:
+    try:
+        while any(query.handle.isActive for query in queries) and not should_stop():
+            for query in queries:
+                _await(query)
+                _report(query, on_batch)
+        for query in queries:
+            _report(query, on_batch)
+    finally:
+        for query in queries:
+            query.handle.stop()
+
+
+def _await(query: _Query) -> None:
+    try:
+        query.handle.awaitTermination(POLL_SECONDS)
+    except StreamingQueryException as error:
+        raise query.failure or StreamFailedError(
+            f"the {query.name} query ended: {str(error).strip().splitlines()[0]}",
+            "a query that goes on",
+            "read the cause above, mend it and start the stream again; nothing is counted twice",
+        ) from error
+
+
+def _report(query: _Query, on_batch: Callable[[BatchProgress], None]) -> None:
+    for progress in query.handle.recentProgress:
+        if progress.batchId <= query.last_batch_id:
+            continue
+        query.last_batch_id = progress.batchId
+        refuse_dropped_rows(query.name, json.loads(progress.json))
+        seconds = timedelta(milliseconds=progress.batchDuration).total_seconds()
+        on_batch(BatchProgress(query.name, progress.batchId, progress.numInputRows, seconds))
+
+
+def refuse_dropped_rows(query: str, progress: dict[str, Any]) -> None:
+    """``IntegrityError`` if a stateful operator of this batch left out rows; Spark itself only counts them."""
+    dropped = sum(operator["numRowsDroppedByWatermark"] for operator in progress["stateOperators"])
+    if dropped:
+        raise IntegrityError(
+            f"Spark dropped {dropped} rows of the {query} query in batch {progress['batchId']} as too old",
+            "append times within half the dedup horizon of each other",
+            "a partition lags far behind the others: see docs/runbook.md, then delete the query's checkpoint",
+        )
+
+
+def _receipt(log: int, archive: ArchiveBatches, live: LiveBatches, duration_seconds: float) -> StreamReceipt:
+    return StreamReceipt(
+        log=log,
+        raw_rows=archive.rows["raw_clicks"],
+        identity_rows=archive.rows["click_identities"],
+        quarantined_rows=archive.rows["quarantined_clicks"],
+        live_looked_at_count=live.totals.looked_at,
+        live_counted_count=live.totals.counted,
+        live_late_count=live.totals.late,
+        next_offsets=archive.next_offsets,
+        duration_seconds=duration_seconds,
+    )

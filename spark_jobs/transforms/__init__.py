@@ -1,0 +1,1 @@
+"""Pure functions from DataFrames to DataFrames: no IO, no actions, no session."""

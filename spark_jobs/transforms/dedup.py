@@ -1,0 +1,116 @@
+"""Finds for each click the copy that stands for its identity: the first one logged within the horizon.
+
+Belongs here: the batch's engine of deduplication, and which earlier clicks it has to look at. The stream's engine is
+the state store; ``domain/counting.py`` is the plain-Python oracle that tests hold both equal to. What a winner means
+for a click is ``outcomes.py``.
+
+All functions work on several hours of a day at once, each counted as if it were alone: a click has its ``click_hour``,
+and so has every copy that is looked up for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from spark_jobs.transforms.cut import Cut, is_below_cut
+
+MINT_MARGIN = timedelta(minutes=5)
+"""Clocks of whoever mints impressions and of the broker may disagree by this much."""
+RECENTLY_MINTED = timedelta(hours=1)
+"""Most clicks come this soon after their impression. Older and opaque ones are looked up one by one, further back."""
+POSITION = ("log", "partition", "offset")
+COPY = ("logged_at", *POSITION, "dimensions")
+"""What is known of a copy: first the order in which copies are judged, then a hash of what they should agree in."""
+_MICROSECOND = timedelta(microseconds=1)
+
+
+@dataclass(frozen=True)
+class LookBack:
+    """How far back copies matter. ``first_logged_at`` and ``last_logged_at`` bound the clicks that are judged."""
+
+    first_logged_at: datetime
+    last_logged_at: datetime
+    horizon: timedelta
+
+    @property
+    def start(self) -> datetime:
+        """No copy before this makes any of the clicks a duplicate."""
+        return self.first_logged_at - self.horizon
+
+    @property
+    def near_start(self) -> datetime:
+        """Copies since then are looked at for all clicks, those before it for clicks on older impressions only."""
+        return max(self.start, self.first_logged_at - RECENTLY_MINTED - MINT_MARGIN)
+
+
+def look_up_copies(identities: DataFrame, clicks: DataFrame, span: LookBack, cuts: Mapping[int, Cut]) -> DataFrame:
+    """Every copy below its hour's cut that can matter: click_hour, identity and COPY, a row per copy and hour.
+
+    ``identities``: rows of ``click_identities``. ``clicks``: click_hour, identity, logged_at, minted_at.
+
+    All copies of a click are logged after its impression was minted. So copies before ``near_start`` matter to clicks
+    on older or opaque impressions only. Where an id claims a mint time later than its own logging, the claim is worth
+    nothing, and the copy is looked at wherever it stands.
+    """
+    copies = identities.where(_is_logged_between(span.start, span.last_logged_at))
+    is_near = F.col("logged_at") >= F.lit(span.near_start)
+    is_minted_later = F.col("minted_at") > F.col("logged_at") + F.lit(MINT_MARGIN)
+    old = clicks.where(_matters_since(span.horizon) < F.lit(span.near_start)).select("identity").distinct()
+    far = (
+        copies.where(~is_near)
+        .join(old.withColumn("is_old", F.lit(True)), "identity", "left")
+        .where(is_minted_later | F.col("is_old"))
+    )
+    asked_for = clicks.select("click_hour", "identity").distinct()
+    return (
+        copies.where(is_near)
+        .unionByName(far.drop("is_old"))
+        .join(asked_for, "identity")
+        .where(is_below_cut(cuts))
+        .select("click_hour", "identity", *COPY)
+    )
+
+
+def find_winners(clicks: DataFrame, copies: DataFrame, horizon: timedelta) -> DataFrame:
+    """``clicks`` with ``winner``, a struct of COPY: the first copy logged within the horizon before the click, or
+    itself.
+
+    ``clicks``: click_hour, identity, logged_at, ...; ``copies``: as ``look_up_copies`` gives them, the clicks among
+    them.
+
+    Each click asks at the far edge of its horizon, and the first copy at or after that edge is the answer. Questions
+    and copies stand in one list, newest first, so the answer is the last copy met before the question: one sort,
+    however many copies an identity has. A sliding window would be quadratic in them, and copies are what attackers
+    send.
+    """
+    asked = clicks.withColumn("at_us", F.unix_micros("logged_at") - F.lit(horizon // _MICROSECOND))
+    met = copies.select(
+        "click_hour", "identity", F.unix_micros("logged_at").alias("at_us"), F.struct(*COPY).alias("copy")
+    )
+    both = asked.withColumn("is_question", F.lit(True)).unionByName(
+        met.withColumn("is_question", F.lit(False)), allowMissingColumns=True
+    )
+    newest_first = [F.desc("at_us"), F.asc("is_question"), *(F.desc(f"copy.{name}") for name in POSITION)]
+    met_so_far = (
+        Window.partitionBy("click_hour", "identity")
+        .orderBy(*newest_first)
+        .rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    )
+    answered = both.withColumn("winner", F.last("copy", ignorenulls=True).over(met_so_far))
+    return answered.where("is_question").drop("is_question", "at_us", "copy")
+
+
+def _matters_since(horizon: timedelta) -> Column:
+    """The earliest logged_at at which a copy of the click can stand and make it a duplicate."""
+    return F.greatest(F.col("logged_at") - F.lit(horizon), F.col("minted_at") - F.lit(MINT_MARGIN))
+
+
+def _is_logged_between(first: datetime, last: datetime) -> Column:
+    """With the dates as literals, so that other partitions are not even listed."""
+    is_day = F.col("log_date").between(F.lit(first.date()), F.lit(last.date()))
+    return is_day & F.col("logged_at").between(F.lit(first), F.lit(last))

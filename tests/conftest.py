@@ -1,0 +1,41 @@
+"""The engines that tests share: real ones, one of each a run.
+
+Belongs here: what several rooms need. A fixture that one room needs is in that room's own ``conftest.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from clicklog.broker import Broker, start_broker
+from clicklog.topics import ensure_topics
+from domain.settings import Settings
+from tests.support.brokers import free_broker_port
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    """The Kafka broker of this test run; its port and home are its own."""
+    settings = Settings(home=tmp_path_factory.mktemp("broker"), broker_port=free_broker_port())
+    with start_broker(settings) as running:
+        yield running
+
+
+@pytest.fixture
+def log_settings(broker: Broker, tmp_path: Path) -> Settings:
+    """Settings of an installation of its own on the shared broker: an empty home, three fresh topics."""
+    tag = uuid4().hex[:12]
+    settings = Settings(
+        home=tmp_path / "home",
+        kafka_bootstrap=broker.bootstrap,
+        clicks_topic=f"clicks-{tag}",
+        edge_counts_topic=f"edge_counts-{tag}",
+        edge_watermarks_topic=f"edge_watermarks-{tag}",
+        clicks_partitions=4,
+    )
+    ensure_topics(settings)
+    return settings

@@ -1,0 +1,94 @@
+"""The tree as a whole: nothing of one machine in it, a test beside each module, every table and command registered."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from cli.main import COMMANDS, load_command
+from tests.conventions.sources import ROOT, name_of, product_files, rooms, text_files
+from warehouse.tables import TABLES
+
+MACHINE_PATH = re.compile(r"(?:^|[^\w./-])/(?:work|root|farm|home|Users)/\w", re.MULTILINE)
+REGISTRY = re.compile(
+    r"https?://[\w.-]*(?:registry|repo\d*\.|packages?\.|files\.|proxy\.)[\w.-]*|https?://[^\s\"]*/(?:maven2?|simple|-)/"
+)
+OTHER_TESTS = {"conventions", "faults"}
+"""Folders of tests that belong to no single module: habits of the tree, and faults of the whole path."""
+UNTESTED_LINES = 20
+UNTESTED: frozenset[str] = frozenset()
+"""Modules of more than 20 lines without a test file of their own. This list may only shrink."""
+
+TEST_FILES = [path for path in text_files() if path.is_relative_to(ROOT / "tests") and path.name.startswith("test_")]
+
+
+def _matches(pattern: re.Pattern[str]) -> list[str]:
+    return [name_of(path) for path in text_files() if pattern.search(path.read_text(encoding="utf-8"))]
+
+
+def test_no_path_of_one_machine() -> None:
+    assert _matches(MACHINE_PATH) == []
+
+
+def test_no_address_of_a_registry() -> None:
+    assert _matches(REGISTRY) == []
+
+
+@pytest.mark.parametrize("text", ["see /" + "work/main", "cd /" + "root/x", "'/" + "home/me/x'"])
+def test_a_machine_path_would_be_seen(text: str) -> None:
+    assert MACHINE_PATH.search(text)
+
+
+@pytest.mark.parametrize("text", ["https:" + "//repo1.example.org/x", "https:" + "//example.org/maven2/org/x.jar"])
+def test_a_registry_address_would_be_seen(text: str) -> None:
+    assert REGISTRY.search(text)
+
+
+def _tested_module(test: Path) -> Path:
+    relative = test.relative_to(ROOT / "tests")
+    return ROOT / relative.with_name(relative.name.removeprefix("test_"))
+
+
+def test_each_test_mirrors_a_module() -> None:
+    mirrors = [path for path in TEST_FILES if path.relative_to(ROOT / "tests").parts[0] not in OTHER_TESTS]
+    orphans = [
+        name_of(path)
+        for path in mirrors
+        if not _tested_module(path).exists() and not _tested_module(path).with_suffix("").is_dir()
+    ]
+    assert orphans == []
+
+
+def test_each_module_has_a_test() -> None:
+    tested = {_tested_module(path) for path in TEST_FILES}
+    untested = {
+        name_of(path)
+        for path in product_files()
+        if path.name != "__init__.py"
+        and not path.is_relative_to(ROOT / "warehouse" / "tables")
+        and len(path.read_text(encoding="utf-8").splitlines()) > UNTESTED_LINES
+        and path not in tested
+    }
+    assert untested == UNTESTED
+
+
+def test_each_table_file_is_in_the_catalogue() -> None:
+    files = {path.stem for path in (ROOT / "warehouse" / "tables").glob("[a-z]*.py")}
+    assert files == TABLES.keys()
+    assert {name: table.name for name, table in TABLES.items()} == {name: name for name in files}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_each_registered_command_exists(name: str) -> None:
+    assert load_command(name).help
+
+
+def test_each_command_file_is_registered() -> None:
+    files = {path.stem.replace("_", "-") for path in (ROOT / "cli" / "commands").glob("[a-z]*.py")}
+    assert files == COMMANDS.keys()
+
+
+def test_rooms_have_folders() -> None:
+    assert [room for room in rooms() if not (ROOT / room).is_dir()] == []

@@ -1,0 +1,236 @@
+"""The recount in SQL against the plain-Python oracle, and what it makes of single awkward rows."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import quality.raw_recount
+from domain.buckets import hour_of
+from domain.counting import LoggedEvent, count_billable
+from domain.settings import Settings
+from quality.raw_recount import HourRecount, RawRecount
+from tests.quality.sealed_world import (
+    HORIZON_DAYS,
+    HOUR,
+    LOG_DELAY,
+    SealedWorld,
+    draft_of,
+    logged,
+    minute_rows,
+    sealed_world,
+)
+from warehouse.schema import arrow_rows
+from warehouse.tables import TABLES
+
+HORIZON = timedelta(days=HORIZON_DAYS)
+MICROSECOND = timedelta(microseconds=1)
+NOT_CHANGED: dict[str, str] = {}
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> SealedWorld:
+    return sealed_world(tmp_path)
+
+
+def recount(settings: Settings, hour: datetime, cut: dict[str, int]) -> HourRecount:
+    with RawRecount(settings, lambda _: None) as engine:
+        return engine.recount(hour, cut, HORIZON)
+
+
+def random_log(seed: int, event_count: int) -> list[LoggedEvent]:
+    """Two partitions, dense in copies, with ties and gaps around the horizon, clicks up to a day late."""
+    draw = random.Random(seed)
+    at, offsets, events = HOUR - timedelta(days=20), Counter[int](), []
+    for _ in range(event_count):
+        at += draw.choice([timedelta(0), MICROSECOND, timedelta(minutes=7), timedelta(hours=5), HORIZON / 3])
+        partition = draw.randrange(2)
+        event = logged(
+            offsets[partition],
+            at - draw.choice([timedelta(0), timedelta(seconds=30), timedelta(hours=23)]),
+            partition,
+            logged_at=at,
+            impression_id=draw.choice(["imp-a", "imp-b", 'imp"c', "imp-ä\\"]),
+            ad_id=draw.randint(1, 2),
+            advertiser_id=draw.choice([10, 20]),
+            campaign_id=draw.choice([100, 100, 101]),
+            country=draw.choice(["US", "US", "CA"]),
+            kind=draw.choice(["click", "click", "click", "head", "prefetch"]),
+        )
+        offsets[partition] += 1
+        events.append(event)
+    return events
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_every_hour_equals_the_oracle(world: SealedWorld, seed: int) -> None:
+    """Laws 5, 6 and 11: counts, reasons, digest and minutes of each hour, at a random cut, hours in random order."""
+    world.archive(random_log(seed, 300))
+    draw = random.Random(seed)
+    cut = {place: draw.randint(end // 2, end) for place, end in world.end_offsets().items()}
+    hours = sorted({hour_of(event.event.clicked_at) for event in world.log})
+    draw.shuffle(hours)
+    with RawRecount(world.settings, lambda _: None) as engine:
+        for hour in hours:
+            outcomes = world.outcomes(hour, cut)
+            expected = draft_of(hour, 0, cut, outcomes)
+            found = engine.recount(hour, cut, HORIZON)
+            assert (found.raw_clicks, found.billable_clicks) == (expected.raw_clicks, expected.billable_clicks)
+            assert found.excluded_clicks == expected.excluded_clicks
+            assert found.digest == expected.digest
+            rows = arrow_rows(TABLES["final_clicks_minute"], minute_rows(count_billable(outcomes)))
+            assert engine.minute_differences(rows.to_reader()) == []
+            assert engine.disagreements(hour) == []
+
+
+def test_an_hour_without_clicks_is_the_empty_set(world: SealedWorld) -> None:
+    """F4: nothing raw, nothing billable, the digest of nothing."""
+    assert recount(world.settings, HOUR, {"1:0": 10}) == HourRecount(0, 0, {}, "0" * 64, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("distance", "excluded"),
+    [
+        pytest.param(HORIZON, {"duplicate": 1}, id="L4-exactly-the-horizon"),
+        pytest.param(HORIZON + MICROSECOND, {}, id="L4-a-microsecond-beyond"),
+    ],
+)
+def test_an_earlier_copy_may_stand_under_any_hour(
+    world: SealedWorld, distance: timedelta, excluded: dict[str, int]
+) -> None:
+    """Raw is filed by the time of the click, copies are judged by the time of logging.
+
+    The earlier copy claims to be a click of the day after, so it is filed under a later hour than its duplicate.
+    """
+    first = logged(0, HOUR + timedelta(days=1), logged_at=HOUR + LOG_DELAY - distance)
+    world.archive([first])
+    world.archive([logged(1, HOUR, impression_id=first.event.impression_id)])
+    assert recount(world.settings, HOUR, {"1:0": 2}).excluded_clicks == excluded
+
+
+def test_files_without_the_time_looked_for_are_not_read(world: SealedWorld) -> None:
+    """The look-back opens only files whose statistics reach into it."""
+    world.archive([logged(0, HOUR - 2 * HORIZON), logged(1, HOUR - HORIZON / 2), logged(2, HOUR)])
+    with RawRecount(world.settings, lambda _: None) as engine:
+        engine.recount(HOUR, {"1:0": 3}, HORIZON)
+        assert len(engine._loaded) == 2
+
+
+def test_what_lies_beyond_the_cut_is_told_and_not_counted(world: SealedWorld) -> None:
+    """A log that the cut does not name lies beyond it as well."""
+    world.archive([logged(0, HOUR), logged(1, HOUR), logged(0, HOUR, log=2)])
+    found = recount(world.settings, HOUR, {"1:0": 1})
+    assert (found.raw_clicks, found.late_count) == (1, 2)
+
+
+def test_a_copy_beyond_the_cut_shadows_nothing(world: SealedWorld) -> None:
+    """Law 6: partition 1 holds an earlier copy that the cut leaves out."""
+    first = logged(0, HOUR, partition=1)
+    second = logged(0, HOUR + MICROSECOND, impression_id=first.event.impression_id)
+    world.archive([first, second])
+    assert recount(world.settings, HOUR, {"1:0": 1, "1:1": 0}).billable_clicks == 1
+    assert recount(world.settings, HOUR, {"1:0": 1, "1:1": 1}).excluded_clicks == {"duplicate": 1}
+
+
+def test_the_payload_counts_and_not_the_columns(world: SealedWorld) -> None:
+    """Columns that were changed alone change no figure; they are told."""
+    world.archive([logged(0, HOUR)])
+    before = recount(world.settings, HOUR, {"1:0": 1})
+    world.tamper("raw_clicks", lambda row: row | {"campaign_id": 999, "country": "FR"})
+    assert recount(world.settings, HOUR, {"1:0": 1}) == before
+    with RawRecount(world.settings, lambda _: None) as engine:
+        assert engine.disagreements(HOUR) == [
+            "raw row 1:0:0: its payload says something else than its campaign_id, country"
+        ]
+
+
+@pytest.mark.parametrize(
+    ("payload", "what"),
+    [
+        pytest.param(b"\xff\xfe", "its payload is not JSON", id="not-utf8"),
+        pytest.param(b'{"v":1,', "its payload is not JSON", id="not-json"),
+        pytest.param(b"", "its payload is not JSON", id="empty"),
+        pytest.param(
+            b"[]",
+            "its payload says something else than its impression_id, ad_id, advertiser_id, campaign_id, clicked_at, "
+            "country, device, kind, server_id, server_seq",
+            id="no-object",
+        ),
+    ],
+)
+def test_a_payload_that_is_no_event(world: SealedWorld, payload: bytes, what: str) -> None:
+    """It stays a raw row, has no outcome, and stops nothing."""
+    world.archive([logged(0, HOUR), logged(1, HOUR)])
+    world.tamper("raw_clicks", lambda row: row | {"payload": payload} if row["offset"] == 1 else row)
+    found = recount(world.settings, HOUR, {"1:0": 2})
+    assert (found.raw_clicks, found.billable_clicks, found.unreadable_count) == (2, 1, 1)
+    with RawRecount(world.settings, lambda _: None) as engine:
+        assert engine.disagreements(HOUR) == [f"raw row 1:0:1: {what}"]
+
+
+def test_a_row_filed_under_another_hour_is_told(world: SealedWorld) -> None:
+    world.archive([logged(0, HOUR)])
+    other = b"2026-11-30T08:59:59.999999Z"
+    world.tamper(
+        "raw_clicks",
+        lambda row: (
+            row
+            | {
+                "clicked_at": datetime(2026, 11, 30, 8, 59, 59, 999_999, UTC),
+                "payload": row["payload"].replace(b"2026-11-30T09:00:00Z", other),
+            }
+        ),
+    )
+    with RawRecount(world.settings, lambda _: None) as engine:
+        assert engine.disagreements(HOUR) == [
+            "raw row 1:0:0: its payload says something else than its click_date and click_hour"
+        ]
+
+
+def test_erased_personal_fields_are_no_disagreement(world: SealedWorld) -> None:
+    """They may be gone from the columns, from the payload, or from both; the digest does not notice."""
+    world.archive([logged(offset, HOUR) for offset in range(3)])
+    before = recount(world.settings, HOUR, {"1:0": 3})
+    gone = {"ip": None, "user_agent": None}
+    erased = (b', "ip": "198.51.100.7", "user_agent": "Mozilla/5.0"', b"")
+    world.tamper("raw_clicks", lambda row: row | gone if row["offset"] != 1 else row)
+    world.tamper(
+        "raw_clicks", lambda row: row | ({"payload": row["payload"].replace(*erased)} if row["offset"] else {})
+    )
+    assert recount(world.settings, HOUR, {"1:0": 3}) == before
+    with RawRecount(world.settings, lambda _: None) as engine:
+        assert engine.disagreements(HOUR) == []
+
+
+def test_a_row_that_is_there_twice_is_told(world: SealedWorld) -> None:
+    world.archive([logged(0, HOUR)])
+    world.archive([logged(0, HOUR)])
+    with RawRecount(world.settings, lambda _: None) as engine:
+        assert engine.disagreements(HOUR) == ["raw row 1:0:0: it is there 2 times"]
+
+
+def test_many_differences_are_counted_and_some_are_named(world: SealedWorld) -> None:
+    world.archive([logged(offset, HOUR, ad_id=offset + 1) for offset in range(13)])
+    with RawRecount(world.settings, lambda _: None) as engine:
+        engine.recount(HOUR, {"1:0": 13}, HORIZON)
+        nothing = arrow_rows(TABLES["final_clicks_minute"], [])
+        differences = engine.minute_differences(pa.Table.to_reader(nothing))
+    assert len(differences) == 11
+    assert differences[0] == (
+        "minute 2026-11-30T09:00:00Z, advertiser 10, campaign 100, ad 1, country US, device mobile: "
+        "published 0, recounted 1"
+    )
+    assert differences[-1] == "and 3 more like these"
+
+
+def test_little_memory_is_enough(world: SealedWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What does not fit goes to a temporary folder, which is gone afterwards."""
+    clicks = [logged(offset, HOUR + offset * MICROSECOND) for offset in range(60_000)]
+    world.archive(clicks)
+    monkeypatch.setattr(quality.raw_recount, "MEMORY_LIMIT", "48MB")
+    assert recount(world.settings, HOUR, {"1:0": 60_000}).billable_clicks == 60_000

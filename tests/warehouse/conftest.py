@@ -1,0 +1,17 @@
+"""A home with empty tables, real ones, for each test of this room."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from domain.settings import Settings
+from warehouse.create import create_missing_tables
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    found = Settings(home=tmp_path / "home")
+    create_missing_tables(found)
+    return found

@@ -1,0 +1,114 @@
+"""The one answer engine for counts: final figures of one publication, the live estimate elsewhere. No JVM.
+
+Belongs here: deciding, before the first row is read, which versions of the tables an answer is made of. What may be
+asked is ``warehouse/counts_query.py``; which table answers which part of a range, ``warehouse/ranges.py``; adding up,
+``warehouse/counts_sql.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache, partial
+
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
+
+from domain.errors import IntegrityError
+from domain.publications import Publication
+from domain.settings import Settings
+from warehouse.counts_answer import CountsAnswer, Finality
+from warehouse.counts_query import CountsQuery
+from warehouse.counts_sql import CountsEngine
+from warehouse.layout import open_table, table_uri
+from warehouse.publications import latest_publication
+from warehouse.ranges import FINAL_TABLE, LIVE_TABLE, FinalRange, Slice, cut
+from warehouse.seals import read_seals
+
+MAX_ROWS = 200_000
+"""Of one answer: about 20 MB of JSON."""
+TABLES_KEPT = 6
+"""Snapshots of final tables that stay open: the three of the newest publication, and of the one before."""
+
+
+@dataclass(frozen=True)
+class _Published:
+    """The newest publication at a version of its ledger, and the hours that it makes final."""
+
+    ledger_version: int
+    publication: Publication
+    final: FinalRange
+
+    def version_of(self, table: str) -> int:
+        return {
+            FINAL_TABLE["minute"]: self.publication.minute_version,
+            FINAL_TABLE["hour"]: self.publication.hour_version,
+            FINAL_TABLE["day"]: self.publication.day_version,
+        }[table]
+
+
+class CountsReader:
+    """Answers questions about one installation's counts. Made once a process; threads may share it.
+
+    Reading only; each answer is a snapshot, whatever is written meanwhile. Blocks on disk and CPU.
+    """
+
+    def __init__(self, settings: Settings, max_rows: int = MAX_ROWS) -> None:
+        self._settings = settings
+        self._max_rows = max_rows
+        self._engine = CountsEngine(settings)
+        self._known: _Published | None = None
+        self._final_table = lru_cache(maxsize=TABLES_KEPT)(partial(_open_version, settings))
+
+    def finality(self) -> Finality:
+        """How far figures are final now."""
+        return _finality(self._published())
+
+    def answer(self, query: CountsQuery) -> CountsAnswer:
+        """The answer by the newest publication and live estimate. ``AnswerTooLargeError`` if it has too many rows."""
+        published = self._published()
+        live = open_table(self._settings, LIVE_TABLE)
+        final = None if published is None else published.final
+        parts = [(part, self._pinned(part.table, published, live)) for part in _slices(query, final)]
+        table = self._engine.added_up(query, parts, final, self._max_rows)
+        return CountsAnswer(query, _finality(published), live.version(), table)
+
+    def _published(self) -> _Published | None:
+        """The newest publication. The ledgers are read only when the one of publications has grown."""
+        version = open_table(self._settings, "publications").version()
+        if self._known is None or self._known.ledger_version != version:
+            publication = latest_publication(self._settings)
+            if publication is None:
+                return None
+            hours = [seal.hour for seal in read_seals(self._settings) if seal.seal_number <= publication.seal_number]
+            self._known = _Published(version, publication, FinalRange(min(hours), publication.final_until))
+        return self._known
+
+    def _pinned(self, table: str, published: _Published | None, live: DeltaTable) -> DeltaTable:
+        if published is None or table == LIVE_TABLE:
+            return live
+        return self._final_table(table, published.version_of(table))
+
+
+def _slices(query: CountsQuery, final: FinalRange | None) -> tuple[Slice, ...]:
+    """The parts of the range; an empty one where nothing is asked for, since an empty list of ads means no ad."""
+    nothing = Slice(LIVE_TABLE, query.start, query.start)
+    if query.ad_ids is not None and not query.ad_ids:
+        return (nothing,)
+    return cut(query.start, query.end, query.granularity, final) or (nothing,)
+
+
+def _open_version(settings: Settings, name: str, version: int) -> DeltaTable:
+    try:
+        return DeltaTable(table_uri(settings, name), version=version)
+    except DeltaError as error:
+        raise IntegrityError(
+            f"version {version} of {name} cannot be opened: {error}",
+            "the version that the newest publication names",
+            "publish the sealed hours again",
+        ) from error
+
+
+def _finality(published: _Published | None) -> Finality:
+    if published is None:
+        return Finality(None, None, None)
+    return Finality(published.publication.publication_number, published.final.start, published.final.until)

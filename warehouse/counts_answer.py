@@ -1,0 +1,84 @@
+"""The answer to a question about counts, and its one JSON form: what the command line prints and the metrics API sends.
+
+Belongs here: the shape of an answer. How it comes about is ``warehouse/counts.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+import orjson
+import pyarrow as pa
+
+from domain.buckets import format_utc
+from warehouse.counts_query import CountsQuery
+
+CHUNK_ROWS = 5_000
+"""Of one piece of the JSON form: about half a megabyte."""
+
+
+@dataclass(frozen=True)
+class Finality:
+    """How far figures are final, by the newest publication.
+
+    Every hour from ``final_from``, the earliest sealed one, to ``final_until`` is sealed and published. All three are
+    None before the first publication.
+    """
+
+    publication_number: int | None
+    final_from: datetime | None
+    final_until: datetime | None
+
+    def document(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "publication_number": self.publication_number,
+            "final_from": _format_or_none(self.final_from),
+            "final_until": _format_or_none(self.final_until),
+        }
+
+
+@dataclass(frozen=True)
+class CountsAnswer:
+    """Rows out of one publication and one version of the live table, sorted by bucket and group.
+
+    ``table`` has the columns bucket (start, UTC), those of the group, clicks, final, and json: the row as text. A
+    bucket at the edge of the asked range counts only the clicks inside the range. A bucket without a click has no row.
+    """
+
+    query: CountsQuery
+    finality: Finality
+    live_version: int
+    table: pa.Table
+
+    @cached_property
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows as plain Python; ``bucket`` is an aware instant."""
+        return self.table.drop_columns("json").to_pylist()
+
+    def json_chunks(self) -> Iterator[bytes]:
+        """The answer as one JSON object, in pieces."""
+        yield orjson.dumps(self._head())[:-1] + b',"rows":['
+        separator = ""
+        for batch in self.table.select(["json"]).to_batches(max_chunksize=CHUNK_ROWS):
+            yield (separator + ",".join(map(str, batch.column(0).to_pylist()))).encode()
+            separator = ","
+        yield b"]}"
+
+    def _head(self) -> dict[str, Any]:
+        return {
+            "from": format_utc(self.query.start),
+            "to": format_utc(self.query.end),
+            "granularity": self.query.granularity,
+            "group_by": self.query.group_by,
+            **self.finality.document(),
+            "live_version": self.live_version,
+        }
+
+
+def _format_or_none(at: datetime | None) -> str | None:
+    return None if at is None else format_utc(at)

@@ -1,0 +1,156 @@
+"""What may be asked about counts: a checked question, and how it is read from text.
+
+Belongs here: bounds and meaning of a question's parts, the same for the command line and the metrics API. Answering is
+``warehouse/counts.py``; whose rows a caller may see is decided by the caller's room.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Literal, get_args
+
+from domain.buckets import BUCKET_LENGTH, Granularity, format_utc, minute_of, parse_utc
+from domain.errors import UsageError
+from domain.events import MAX_INT64
+
+GRANULARITIES: tuple[Granularity, ...] = get_args(Granularity)
+DEFAULT_GRANULARITY: Granularity = "hour"
+GroupKey = Literal["advertiser", "campaign", "ad", "country", "device"]
+GROUP_COLUMN: dict[GroupKey, str] = {
+    "advertiser": "advertiser_id",
+    "campaign": "campaign_id",
+    "ad": "ad_id",
+    "country": "country",
+    "device": "device",
+}
+"""What counts may be grouped by, and the column of each, in the order in which an answer is sorted."""
+DEFAULT_GROUP_BY: tuple[GroupKey, ...] = ("ad",)
+
+EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)
+LATEST = datetime(9999, 1, 1, tzinfo=UTC)
+MAX_BUCKETS = 50_000
+"""Of one question's range: 34 days of minutes, 5 years of hours, 136 years of days."""
+MAX_ADS = 1_000
+
+PARTS = ("ads", "campaign", "advertiser", "from", "to", "granularity", "group_by")
+"""The parts of a question in text form."""
+_ID = re.compile(r"[0-9]{1,19}\Z")
+
+
+@dataclass(frozen=True)
+class CountsQuery:
+    """Clicks per bucket and group in ``[start, end)``, whole UTC minutes. ``UsageError`` if it cannot be asked.
+
+    A filter that is None is not there; an empty set of ads selects nothing, never everything.
+    """
+
+    start: datetime
+    end: datetime
+    granularity: Granularity = DEFAULT_GRANULARITY
+    group_by: tuple[GroupKey, ...] = DEFAULT_GROUP_BY
+    ad_ids: frozenset[int] | None = None
+    campaign_id: int | None = None
+    advertiser_id: int | None = None
+
+    def __post_init__(self) -> None:
+        _check_instant("from", self.start)
+        _check_instant("to", self.end)
+        _check_length(self.start, self.end, self.granularity)
+        if self.ad_ids is not None and len(self.ad_ids) > MAX_ADS:
+            raise UsageError(
+                f"{len(self.ad_ids):,} ads", f"at most {MAX_ADS:,}", "ask in several parts, or for their campaign"
+            )
+
+    @property
+    def group_columns(self) -> tuple[str, ...]:
+        """The columns of the group, in the order in which the answer is sorted."""
+        return tuple(column for name, column in GROUP_COLUMN.items() if name in self.group_by)
+
+
+def read_query(given: Mapping[str, str | None], names: Mapping[str, str]) -> CountsQuery:
+    """A question from text. ``given`` goes by ``PARTS``; ``names`` says what the person who typed it calls each part.
+
+    ``UsageError`` names the part that is wrong.
+    """
+    text = {part: value for part, value in given.items() if value is not None}
+    for part in ("from", "to"):
+        if part not in text:
+            raise UsageError(f"no {names[part]}", "a UTC minute such as 2026-01-31T13:00Z", "give it")
+    return CountsQuery(
+        start=_read_instant(names["from"], text["from"]),
+        end=_read_instant(names["to"], text["to"]),
+        granularity=_read_granularity(names["granularity"], text.get("granularity", DEFAULT_GRANULARITY)),
+        group_by=_read_group(names["group_by"], text["group_by"]) if "group_by" in text else DEFAULT_GROUP_BY,
+        ad_ids=_read_ids(names["ads"], text["ads"]) if "ads" in text else None,
+        campaign_id=read_id(names["campaign"], text["campaign"]) if "campaign" in text else None,
+        advertiser_id=read_id(names["advertiser"], text["advertiser"]) if "advertiser" in text else None,
+    )
+
+
+def read_id(name: str, text: str) -> int:
+    """The id of an ad, a campaign or an advertiser; ``UsageError`` otherwise."""
+    if _ID.match(text.strip()) and 1 <= int(text) <= MAX_INT64:
+        return int(text)
+    raise UsageError(f"{name} {text!r}", f"a whole number from 1 to {MAX_INT64}", "correct it")
+
+
+def _read_ids(name: str, text: str) -> frozenset[int]:
+    return frozenset(read_id(name, part) for part in text.split(",")) if text.strip() else frozenset()
+
+
+def _read_instant(name: str, text: str) -> datetime:
+    try:
+        return parse_utc(text)
+    except (ValueError, OverflowError):
+        raise UsageError(
+            f"{name} {text!r}", "an instant with its zone, such as 2026-01-31T13:00Z", "correct it"
+        ) from None
+
+
+def _read_granularity(name: str, text: str) -> Granularity:
+    for granularity in GRANULARITIES:
+        if text == granularity:
+            return granularity
+    raise UsageError(f"{name} {text!r}", f"one of {', '.join(GRANULARITIES)}", "correct it")
+
+
+def _read_group(name: str, text: str) -> tuple[GroupKey, ...]:
+    """The keys in the order of ``GROUP_COLUMN``, whatever the order they were typed in."""
+    parts = {part.strip() for part in text.split(",")} if text.strip() else set()
+    unknown = parts - set(GROUP_COLUMN)
+    if unknown:
+        expected = f"any of {', '.join(GROUP_COLUMN)}, or nothing for one row a bucket"
+        raise UsageError(f"{name} {', '.join(sorted(unknown))!r}", expected, "correct it")
+    return tuple(key for key in GROUP_COLUMN if key in parts)
+
+
+def _check_instant(name: str, at: datetime) -> None:
+    if at.utcoffset() != timedelta(0):
+        raise UsageError(f"{name} {at.isoformat()} is not UTC", "an instant in UTC", "convert it")
+    if at != minute_of(at):
+        raise UsageError(
+            f"{name} {format_utc(at)} lies within a minute",
+            "the start of a minute, since counts are kept by the minute",
+            f"ask for {format_utc(minute_of(at))} or the minute after",
+        )
+    if not EARLIEST <= at <= LATEST:
+        raise UsageError(
+            f"{name} {format_utc(at)}", f"an instant from {format_utc(EARLIEST)} to {format_utc(LATEST)}", "correct it"
+        )
+
+
+def _check_length(start: datetime, end: datetime, granularity: Granularity) -> None:
+    if end < start:
+        raise UsageError(
+            f"from {format_utc(start)} lies after to {format_utc(end)}", "from before to", "exchange the two"
+        )
+    longest = MAX_BUCKETS * BUCKET_LENGTH[granularity]
+    if end - start > longest:
+        raise UsageError(
+            f"a range of {(end - start).days:,} days by {granularity}",
+            f"at most {MAX_BUCKETS:,} buckets, {longest.days:,} days by {granularity}",
+            "shorten the range or take a coarser granularity",
+        )

@@ -1,0 +1,78 @@
+"""Which table answers which part of a range: final figures by the coarsest grain that fits, else the live estimate.
+
+Belongs here: pure cutting of half-open UTC ranges. Opening tables and adding up is ``warehouse/counts.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from domain.buckets import BUCKET_LENGTH, Granularity, bucket_of
+
+FINER: dict[Granularity, Granularity] = {"day": "hour", "hour": "minute"}
+LIVE_TABLE = "live_clicks_minute"
+FINAL_TABLE: dict[Granularity, str] = {
+    "minute": "final_clicks_minute",
+    "hour": "final_clicks_hour",
+    "day": "final_clicks_day",
+}
+BUCKET_COLUMN = {
+    LIVE_TABLE: "minute",
+    FINAL_TABLE["minute"]: "minute",
+    FINAL_TABLE["hour"]: "hour",
+    FINAL_TABLE["day"]: "click_date",
+}
+
+
+@dataclass(frozen=True)
+class Slice:
+    """The rows of ``table`` whose bucket starts in ``[start, end)``."""
+
+    table: str
+    start: datetime
+    end: datetime
+
+
+@dataclass(frozen=True)
+class FinalRange:
+    """The hours without a hole that are sealed and published: ``[start, until)``."""
+
+    start: datetime
+    until: datetime
+
+
+def cut(start: datetime, end: datetime, granularity: Granularity, final: FinalRange | None) -> tuple[Slice, ...]:
+    """Slices that cover ``[start, end)`` once, without gap or overlap, in ascending order."""
+    if final is None:
+        return _slice(LIVE_TABLE, start, end)
+    final_start = min(max(start, final.start), end)
+    final_end = max(min(end, final.until), final_start)
+    return (
+        *_slice(LIVE_TABLE, start, final_start),
+        *_cut_final(final_start, final_end, granularity),
+        *_slice(LIVE_TABLE, final_end, end),
+    )
+
+
+def _cut_final(start: datetime, end: datetime, grain: Granularity) -> tuple[Slice, ...]:
+    """Whole buckets of this grain in the middle, the edges by the next finer one."""
+    if grain not in FINER:
+        return _slice(FINAL_TABLE[grain], start, end)
+    first, last = _rounded_up(start, grain), bucket_of(end, grain)
+    if last <= first:
+        return _cut_final(start, end, FINER[grain])
+    return (
+        *_cut_final(start, first, FINER[grain]),
+        *_slice(FINAL_TABLE[grain], first, last),
+        *_cut_final(last, end, FINER[grain]),
+    )
+
+
+def _rounded_up(at: datetime, grain: Granularity) -> datetime:
+    start = bucket_of(at, grain)
+    return start if start == at else start + BUCKET_LENGTH[grain]
+
+
+def _slice(table: str, start: datetime, end: datetime) -> tuple[Slice, ...]:
+    return (Slice(table, start, end),) if start < end else ()

@@ -1,0 +1,53 @@
+"""Table ``seals``: reading it, and appending to its chain.
+
+Belongs here: rows to seals and back. What a seal is and how it is hashed is ``domain/seals.py``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from deltalake import DeltaTable
+
+from domain.seals import Seal, SealDraft, chain_drafts
+from domain.settings import Settings
+from warehouse.layout import open_table, rows_of
+from warehouse.ledger import append_after, check_head, check_stored
+
+NAME = "seals"
+
+
+def append_seals(
+    settings: Settings, drafts: Sequence[SealDraft], expected_head: int, sealed_at: datetime
+) -> list[Seal]:
+    """Seals the drafts in one commit behind the seal ``expected_head`` (0 for an empty ledger), and reads them back.
+
+    Atomic, durable, not repeatable: the same call again finds another head. ``LedgerConflictError`` if the newest seal
+    is another one, however close the race; then none of the drafts is sealed. No drafts make no commit.
+    """
+    snapshot = open_table(settings, NAME)
+    seals = _seals(snapshot)
+    check_head(NAME, len(seals), expected_head)
+    if not drafts:
+        return []
+    fresh = chain_drafts(seals, drafts, sealed_at)
+    append_after(settings, NAME, snapshot, [seal.columns() for seal in fresh])
+    check_stored(NAME, read_seals(settings)[expected_head : expected_head + len(fresh)], fresh)
+    return fresh
+
+
+def read_seals(settings: Settings) -> list[Seal]:
+    """All seals in the order of the chain."""
+    return _seals(open_table(settings, NAME))
+
+
+def _seals(snapshot: DeltaTable) -> list[Seal]:
+    return [_seal(record) for record in rows_of(snapshot).sort_by("seal_number").to_pylist()]
+
+
+def _seal(record: dict[str, Any]) -> Seal:
+    maps = {name: json.loads(record[name]) for name in ("cut", "excluded_clicks")}
+    return Seal(**record | maps)

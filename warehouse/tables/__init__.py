@@ -1,0 +1,43 @@
+"""All tables, one file each; ``TABLES`` by name. A new table is a new file and one line here."""
+
+from warehouse.table import Table
+from warehouse.tables.ads import ADS
+from warehouse.tables.click_exclusions import CLICK_EXCLUSIONS
+from warehouse.tables.click_identities import CLICK_IDENTITIES
+from warehouse.tables.drift import DRIFT
+from warehouse.tables.final_clicks_day import FINAL_CLICKS_DAY
+from warehouse.tables.final_clicks_hour import FINAL_CLICKS_HOUR
+from warehouse.tables.final_clicks_minute import FINAL_CLICKS_MINUTE
+from warehouse.tables.late_clicks import LATE_CLICKS
+from warehouse.tables.live_clicks_minute import LIVE_CLICKS_MINUTE
+from warehouse.tables.logs import LOGS
+from warehouse.tables.publications import PUBLICATIONS
+from warehouse.tables.quarantined_clicks import QUARANTINED_CLICKS
+from warehouse.tables.raw_clicks import RAW_CLICKS
+from warehouse.tables.reconciled_clicks_minute import RECONCILED_CLICKS_MINUTE
+from warehouse.tables.seals import SEALS
+from warehouse.tables.stream_marks import STREAM_MARKS
+from warehouse.tables.verifications import VERIFICATIONS
+
+TABLES: dict[str, Table] = {
+    table.name: table
+    for table in (
+        RAW_CLICKS,
+        CLICK_IDENTITIES,
+        QUARANTINED_CLICKS,
+        ADS,
+        LIVE_CLICKS_MINUTE,
+        STREAM_MARKS,
+        LATE_CLICKS,
+        RECONCILED_CLICKS_MINUTE,
+        CLICK_EXCLUSIONS,
+        FINAL_CLICKS_MINUTE,
+        FINAL_CLICKS_HOUR,
+        FINAL_CLICKS_DAY,
+        DRIFT,
+        SEALS,
+        PUBLICATIONS,
+        VERIFICATIONS,
+        LOGS,
+    )
+}

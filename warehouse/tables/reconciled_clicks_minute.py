@@ -1,0 +1,26 @@
+"""Table ``reconciled_clicks_minute``."""
+
+from warehouse.table import Column, Table
+
+RECONCILED_CLICKS_MINUTE = Table(
+    name="reconciled_clicks_minute",
+    description="Every attempt at counting an hour from raw_clicks; only attempts that a seal names are the truth.",
+    owner="finance engineering",
+    written_by="reconcile",
+    writer="spark",
+    key=("attempt", "advertiser_id", "campaign_id", "ad_id", "minute", "country", "device"),
+    columns=(
+        Column("attempt", "string", "id of the computation"),
+        Column("advertiser_id", "long", "who pays"),
+        Column("campaign_id", "long", "the campaign at the time of the click"),
+        Column("ad_id", "long", "the ad"),
+        Column("minute", "timestamp", "start of the minute of clicked_at"),
+        Column("country", "string", "ISO 3166-1 alpha-2 or ZZ"),
+        Column("device", "string", "mobile, desktop, tablet or other"),
+        Column("clicks", "long", "count of billable clicks"),
+        Column("click_date", "date", "UTC date of clicked_at"),
+        Column("click_hour", "int", "UTC hour of the day of clicked_at"),
+    ),
+    partition_by=("click_date", "click_hour"),
+    is_append_only=True,
+)
