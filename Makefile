@@ -26,7 +26,7 @@ check: setup ## format, lint, types, import contracts, tests that need no JVM; u
 	@$(BIN)/pytest -m "not java and not spark and not broker and not soak"
 
 up: setup ## everything running, with the Dagster page; Ctrl-C ends it
-	@$(BIN)/honcho start
+	@$(BIN)/python -m cli.up
 
 bench: setup ## each benchmark on little data, FULL=1 on much; a table at the end
 	@$(BIN)/python -m cli.bench $(if $(FULL),--full)

@@ -90,20 +90,19 @@ def check_disk(home: Path) -> Finding:
     return Finding("disk", found, f"make it {LEAST_FREE_BYTES // 1024**3} GiB, or set TALLYSTICK_HOME to another disk")
 
 
+def ports_of(settings: Settings) -> list[tuple[str, int]]:
+    """Every port that our processes listen on, with the setting that says so."""
+    services = [(name, getattr(settings, name)) for name in ("click_port", "metrics_port", "dagster_port")]
+    if not settings.is_broker_embedded:
+        return services
+    # the controller of an embedded broker listens on the next port
+    return [("broker_port", settings.broker_port), ("broker_port", settings.broker_port + 1), *services]
+
+
 def check_ports(settings: Settings) -> Iterator[Finding]:
     """Each port is free, or one of our own processes listens on it."""
-    wanted = {
-        "broker_port": settings.broker_port,
-        "click_port": settings.click_port,
-        "metrics_port": settings.metrics_port,
-        "dagster_port": settings.dagster_port,
-    }
-    if not settings.is_broker_embedded:
-        del wanted["broker_port"]
-    for name, port in wanted.items():
+    for name, port in ports_of(settings):
         yield _check_port(name, port)
-    if settings.is_broker_embedded:
-        yield _check_port("broker_port", settings.broker_port + 1)
 
 
 def _check_port(name: str, port: int) -> Finding:

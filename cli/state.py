@@ -6,18 +6,22 @@ Belongs here: asking, and leaving out what cannot be asked at the moment. What t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, time
 
 from cli.checks import listener_of
 from clicklog.broker import running_broker
 from clicklog.clients import LogUnavailableError, TopicMissingError
 from clicklog.offsets import end_offsets
+from domain.finality import final_until
+from domain.seals import current_seals
 from domain.settings import Settings
+from spark_jobs.planning import plan
 from warehouse.layout import TableMissingError, open_table
 from warehouse.locks import is_locked
-from warehouse.logs import LogRow, current_log
+from warehouse.logs import LogRow, TopicRecreatedError, current_log
 from warehouse.marks import Mark, read_marks
 from warehouse.publications import latest_publication
+from warehouse.seals import read_seals
 
 CREATED_BY_VERSION = 0
 """The first version of a table is its creation, without rows."""
@@ -43,8 +47,19 @@ class PartitionLag:
 
 
 @dataclass(frozen=True)
+class NextSeal:
+    """The hour that comes next, and what it waits for; nothing if it may be sealed now."""
+
+    hour: datetime
+    waits_for: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class State:
-    """``partitions`` is None where the log does not answer; ``log_problem`` then says why."""
+    """``partitions`` is None where the log does not answer; ``log_problem`` then says why.
+
+    ``next_seal`` is None before the first click was archived.
+    """
 
     processes: list[ProcessState]
     partitions: list[PartitionLag] | None
@@ -52,9 +67,10 @@ class State:
     last_live_batch_at: datetime | None
     live_logged_at: datetime | None
     final_until: datetime | None
+    next_seal: NextSeal | None
 
 
-def read_state(settings: Settings) -> State:
+def read_state(settings: Settings, at: datetime) -> State:
     """The state now. Waits at most as long as a request to the log may take; what does not run is no error."""
     try:
         log = current_log(settings, settings.clicks_topic)
@@ -72,6 +88,7 @@ def read_state(settings: Settings) -> State:
         last_live_batch_at=last_live_batch_at,
         live_logged_at=max(live_times, default=None),
         final_until=publication.final_until if publication else None,
+        next_seal=_next_seal(settings, at, log_problem) if log else None,
     )
 
 
@@ -106,6 +123,24 @@ def _partitions(
     return [
         PartitionLag(each, end, lag("archive", each), lag("live", each)) for each, end in sorted(ends.items())
     ], None
+
+
+def _next_seal(settings: Settings, at: datetime, log_problem: str | None) -> NextSeal | None:
+    hour = final_until(current_seals(read_seals(settings))) or _first_archived_hour(settings)
+    if hour is None:
+        return None
+    if log_problem is not None:
+        return NextSeal(hour, (log_problem,))
+    try:
+        return NextSeal(hour, plan(settings, [hour], at)[0].reasons)
+    except TopicRecreatedError as error:
+        return NextSeal(hour, (str(error),))
+
+
+def _first_archived_hour(settings: Settings) -> datetime | None:
+    partitions = open_table(settings, "raw_clicks").partitions()
+    hours = [(date.fromisoformat(each["click_date"]), int(each["click_hour"])) for each in partitions]
+    return min((datetime.combine(day, time(hour), UTC) for day, hour in hours), default=None)
 
 
 def _last_commit_at(settings: Settings, table: str) -> datetime | None:

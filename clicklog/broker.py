@@ -36,6 +36,8 @@ LEAST_FREE_BYTES = 512 * 1024 * 1024
 SHOWN_LOG_LINES = 8
 SHOWN_LOG_BYTES = 16_384
 
+SHORT_LIVED_JVM = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+"""For a program of a second: a third less processor time."""
 DATA_FOLDER = "data"
 PROPERTIES_FILE = "server.properties"
 """Both relative to the folder that the broker runs in: Kafka reads an absolute path with a comma as two."""
@@ -219,7 +221,7 @@ def _properties(settings: Settings) -> str:
 
 def _format(java: Path, class_path: str, files: BrokerFiles, log: IO[bytes]) -> None:
     cluster_id = "T" + base64.urlsafe_b64encode(uuid.uuid4().bytes).decode()[1:22]
-    tool = [str(java), "-cp", class_path, "kafka.tools.StorageTool"]
+    tool = [str(java), *SHORT_LIVED_JVM, "-cp", class_path, "kafka.tools.StorageTool"]
     done = subprocess.run(  # noqa: S603  our own jars, our own arguments
         [*tool, "format", "-t", cluster_id, "-c", PROPERTIES_FILE],
         cwd=files.folder,

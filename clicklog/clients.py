@@ -21,6 +21,7 @@ from domain.settings import Settings
 REQUEST_TIMEOUT_SECONDS = 15
 ANSWER_MARGIN_SECONDS = 5
 CONNECT_TIMEOUT_SECONDS = 3
+FETCH_WAIT_MS = 50
 DEFAULT_PORT = 9092
 Answer = TypeVar("Answer")
 _UNREACHABLE = {
@@ -85,7 +86,13 @@ def log_admin(settings: Settings, topic: str) -> Iterator[AdminClient]:
 def log_consumer(settings: Settings, topic: str, options: dict[str, Any]) -> Iterator[Consumer]:
     """A consumer that is assigned by hand and commits nothing, closed at the end; Kafka's errors leave as ours."""
     require_listener(settings)
-    fixed = {"group.id": f"tallystick-{settings.server_id}", "enable.auto.commit": False, "enable.partition.eof": True}
+    fixed = {
+        "group.id": f"tallystick-{settings.server_id}",
+        "enable.auto.commit": False,
+        "enable.partition.eof": True,
+        # The end of a partition is told after an empty fetch, which would otherwise wait half a second for more.
+        "fetch.wait.max.ms": FETCH_WAIT_MS,
+    }
     consumer = Consumer({**client_config(settings), **fixed, **options})
     try:
         with _translated(settings, topic):

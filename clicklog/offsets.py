@@ -57,16 +57,12 @@ def is_gap_explained(settings: Settings, topic: str, partition: int, start: int,
         return True
     options = {"isolation.level": "read_committed", "auto.offset.reset": "error"}
     with log_consumer(settings, topic, options) as consumer:
-        place = TopicPartition(topic, partition, start)
-        first, _ = consumer.get_watermark_offsets(place, timeout=REQUEST_TIMEOUT_SECONDS)
-        if start < first:
-            return False
-        consumer.assign([place])
+        consumer.assign([TopicPartition(topic, partition, start)])
         return _next_offset(consumer, settings, topic) >= end
 
 
 def _next_offset(consumer: Consumer, settings: Settings, topic: str) -> int:
-    """The offset of the next record that the assigned partition gives, or its end if it gives none."""
+    """The offset of the next record of the assigned partition, its end if there is none; -1 if it is out of range."""
     started = time.monotonic()
     while time.monotonic() - started < REQUEST_TIMEOUT_SECONDS:
         message = consumer.poll(_POLL_SECONDS)
@@ -76,7 +72,7 @@ def _next_offset(consumer: Consumer, settings: Settings, topic: str) -> int:
         if error is None or error.code() == KafkaError._PARTITION_EOF:
             return message.offset()
         if error.code() == KafkaError._AUTO_OFFSET_RESET:
-            return _NO_OFFSET  # retention took the start between the two questions
+            return _NO_OFFSET
         raise as_log_error(settings, topic, error)
     raise LogUnavailableError(settings, f"no answer about topic {topic} in {REQUEST_TIMEOUT_SECONDS} s")
 

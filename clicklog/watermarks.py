@@ -29,7 +29,7 @@ STILL_SENDING = timedelta(seconds=30)
 """A server whose newest watermark is younger than this is at work: it sends one each second."""
 READ_TIMEOUT_SECONDS = 60
 _BATCH_RECORDS = 10_000
-_POLL_SECONDS = 1
+_POLL_SECONDS = 0.1
 _FLUSH_TIMEOUT_SECONDS = 15
 _SERVER_ID = re.compile(next(field.pattern or "" for field in FIELDS if field.name == "server_id"))
 

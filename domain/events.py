@@ -108,8 +108,8 @@ def json_schema() -> dict[str, Any]:
             schema["pattern"] = field.pattern
         if field.max_length is not None:
             schema["maxLength"] = field.max_length
-        if field.json_type == "string" and field.pattern is None:
-            schema["pattern"] = r"^[^\x00-\x1f\x7f]*$"
+        if field.json_type == "string":  # by itself: a final $ lets a line feed pass in some languages
+            schema["not"] = {"type": "string", "pattern": CONTROL_CHARACTERS}
         if field.minimum is not None:
             schema["minimum"] = field.minimum
             schema["maximum"] = MAX_INT64

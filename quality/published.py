@@ -19,6 +19,7 @@ from domain.errors import IntegrityError
 from domain.publications import Publication
 from domain.settings import Settings
 from quality.findings import NAMED_AT_MOST, named
+from quality.slices import in_hours
 from warehouse.layout import dataset_of, table_uri
 
 MEMORY_LIMIT = "512MB"
@@ -43,11 +44,11 @@ class PublishedFigures:
 
     def minutes_of(self, hour: datetime) -> pa.RecordBatchReader:
         """The minute rows of an hour."""
-        return self._minute.scanner(filter=_is_hour_partition(hour)).to_reader()
+        return self._minute.scanner(filter=in_hours([hour])).to_reader()
 
     def has_minutes(self, hour: datetime) -> bool:
         """Whether there is any minute row of an hour."""
-        return self._minute.scanner(filter=_is_hour_partition(hour)).count_rows() > 0
+        return self._minute.scanner(filter=in_hours([hour])).count_rows() > 0
 
     def violations(self, granularity: Literal["hour", "day"], bucket_at: datetime) -> list[str]:
         """Law 9 for one hour or day: each key that is not the sum of its minutes or hours, in words."""
@@ -56,7 +57,7 @@ class PublishedFigures:
             is_hour = is_date & (ds.field("hour") == pa.scalar(bucket_at, pa.timestamp("us", tz="UTC")))
             coarse, finer = (
                 self._hour.scanner(filter=is_hour),
-                self._minute.scanner(filter=_is_hour_partition(bucket_at)),
+                self._minute.scanner(filter=in_hours([bucket_at])),
             )
         else:
             coarse, finer = self._day.scanner(filter=is_date), self._hour.scanner(filter=is_date)
@@ -73,10 +74,6 @@ class PublishedFigures:
                 f"the version that publication {self.publication.number} names",
                 "restore the table's files, or publish the sealed hours again",
             ) from error
-
-
-def _is_hour_partition(hour: datetime) -> ds.Expression:
-    return (ds.field("click_date") == hour.date()) & (ds.field("click_hour") == hour.hour)
 
 
 def _unequal_rows(coarse: pa.RecordBatchReader, finer: pa.RecordBatchReader) -> list[tuple[Any, ...]]:

@@ -23,6 +23,7 @@ from domain.buckets import format_utc
 from domain.errors import IntegrityError
 from domain.settings import Settings
 from quality.findings import NAMED_AT_MOST, named
+from quality.slices import in_hours, place_of
 from warehouse.layout import dataset_of, open_table, tables_path
 
 MEMORY_LIMIT = "1GB"
@@ -263,7 +264,7 @@ class RawRecount:
 
     def _files_of(self, hour: datetime) -> dict[str, datetime]:
         """Paths of the files of an hour."""
-        return self._files((ds.field("click_date") == hour.date()) & (ds.field("click_hour") == hour.hour))
+        return self._files(in_hours([hour]))
 
     def _files_logged(self, since_us: int, until_us: int) -> dict[str, datetime]:
         """Paths, with their hours, of the files that may hold rows logged in this time, by their statistics."""
@@ -292,7 +293,7 @@ class RawRecount:
 
     def _set_cut(self, cut: Mapping[str, int]) -> None:
         self._engine.execute("DELETE FROM cut")
-        rows = [(*(int(part) for part in place.split(":")), end) for place, end in cut.items()]
+        rows = [(*place_of(text), end) for text, end in cut.items()]
         if rows:
             self._engine.executemany("INSERT INTO cut VALUES (?, ?, ?)", rows)
 

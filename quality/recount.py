@@ -9,6 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import TypeVar
+
+import pyarrow as pa
+from deltalake.exceptions import DeltaError
 
 from domain.buckets import day_of, format_utc
 from domain.errors import IntegrityError
@@ -21,6 +25,7 @@ from quality.raw_recount import HourRecount, RawRecount
 from warehouse.publications import read_publications
 from warehouse.seals import read_seals
 
+Row = TypeVar("Row")
 KNOWN_RULE_VERSION = 1
 """The rule that the recount knows; written down here again, not taken from the code that counts."""
 
@@ -49,7 +54,7 @@ def verify(
 
     ``kept_head`` is the hash of a seal that was kept elsewhere. Reads only; hours in ascending order are cheapest.
     """
-    seals, publications = read_seals(settings), read_publications(settings)
+    seals, publications = _read(settings, "seals", read_seals), _read(settings, "publications", read_publications)
     yield _ledgers(seals, publications, kept_head)
     figures = PublishedFigures(settings, publications[-1]) if publications else None
     with RawRecount(settings, on_progress) as recount:
@@ -58,6 +63,16 @@ def verify(
     for day in sorted({day_of(hour) for hour in hours}) if figures else []:
         differences = tuple(figures.violations("day", day)) if figures else ()
         yield Verdict(f"day {day.date()}", "published day = sum of its hours", differences)
+
+
+def _read(settings: Settings, name: str, read: Callable[[Settings], list[Row]]) -> list[Row]:
+    """A ledger, or an error that a person understands: whoever tampers with a file may leave it unreadable."""
+    try:
+        return read(settings)
+    except (pa.ArrowException, DeltaError, OSError, ValueError) as error:
+        raise IntegrityError(
+            f"table {name} cannot be read: {error}", "the ledger as it was written", "restore its files from a copy"
+        ) from error
 
 
 def _ledgers(seals: Sequence[Seal], publications: Sequence[Publication], kept_head: str | None) -> Verdict:

@@ -28,9 +28,7 @@ NAMED_AT_MOST = 5
 _EXCLUSION = (*POSITION, "advertiser_id", "ad_id", "reason", "winner_log", "winner_partition", "winner_offset")
 
 
-def verify_hours(
-    spark: SparkSession, settings: Settings, seals: Sequence[Seal], *, actor: str, at: datetime
-) -> None:
+def verify_hours(spark: SparkSession, settings: Settings, seals: Sequence[Seal], *, actor: str, at: datetime) -> None:
     """Counts sealed hours of one date again, and records that each was confirmed; one commit.
 
     ``IntegrityError`` names what differs; then nothing is recorded.

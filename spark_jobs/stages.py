@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+BATCHES_KEPT = 200
+
 
 class StageTimes:
-    """Seconds per stage, one dictionary a batch, oldest first."""
+    """Seconds per stage, one dictionary a batch, oldest first; the last few of a stream that never ends."""
 
     def __init__(self) -> None:
-        self.batches: list[dict[str, float]] = []
+        self.batches: deque[dict[str, float]] = deque(maxlen=BATCHES_KEPT)
 
     def start_batch(self) -> None:
         """From here on stages belong to a new batch."""

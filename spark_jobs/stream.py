@@ -201,4 +201,5 @@ def _receipt(log: int, archive: ArchiveBatches, live: LiveBatches, duration_seco
         live_late_count=live.totals.late,
         next_offsets=archive.next_offsets,
         duration_seconds=duration_seconds,
+        stage_seconds={ARCHIVE: list(archive.stages.batches), LIVE: list(live.stages.batches)},
     )

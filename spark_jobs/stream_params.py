@@ -17,7 +17,8 @@ class StreamParams:
 
 @dataclass(frozen=True)
 class StreamReceipt:
-    """What a run of the stream did. Counts are of this run; ``next_offsets`` is where each query goes on."""
+    """What a run of the stream did. Counts are of this run; ``next_offsets`` is where each query goes on;
+    ``stage_seconds`` has, per query, the stages of its last batches."""
 
     log: int
     raw_rows: int
@@ -28,6 +29,7 @@ class StreamReceipt:
     live_late_count: int
     next_offsets: dict[int, int]
     duration_seconds: float
+    stage_seconds: dict[str, list[dict[str, float]]]
 
     def to_json(self) -> str:
         """One line of JSON."""

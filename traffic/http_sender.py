@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from queue import Full, Queue
@@ -105,6 +106,7 @@ class _Lane:
     def __init__(self, service: ClickService) -> None:
         self._service = service
         self._waiting: Queue[PlannedEvent | None] = Queue(WAITING_PER_CONNECTION)
+        self._is_cancelled = False
         self._error: TallystickError | None = None
         self._thread = Thread(target=self._send_all, daemon=True)
         self._thread.start()
@@ -127,10 +129,16 @@ class _Lane:
         if self._error is not None:
             raise self._error
 
+    def cancel(self) -> None:
+        """What waits is not sent any more."""
+        self._is_cancelled = True
+        with suppress(Full):  # a full lane looks at the flag after its next record
+            self._waiting.put_nowait(None)
+
     def _send_all(self) -> None:
         connection = self._service.connect()
         try:
-            while (event := self._waiting.get()) is not None:
+            while (event := self._waiting.get()) is not None and not self._is_cancelled:
                 self._service.request(connection, event)
         except TallystickError as error:
             self._error = error
@@ -146,8 +154,12 @@ def send_over_http(
     ``look_at`` gets each record before it is sent. Not repeatable: what was sent stays sent.
     """
     lanes = [_Lane(service) for _ in range(CONNECTIONS)]
-    for event in events:
-        look_at(event)
-        lanes[crc32(event.key) % len(lanes)].put(event)
-    for lane in lanes:
-        lane.finish()
+    try:
+        for event in events:
+            look_at(event)
+            lanes[crc32(event.key) % len(lanes)].put(event)
+        for lane in lanes:
+            lane.finish()
+    finally:
+        for lane in lanes:
+            lane.cancel()

@@ -33,7 +33,7 @@ class TrafficPlan:
 
     def __init__(self, options: TrafficOptions) -> None:
         self.clicks_count = 0
-        self._options = options
+        self.options = options
         self._run = run = RunState(options.run_id)
         self._random = run.random
         self._bound_us = options.late_bound_seconds * SECOND_US
@@ -53,8 +53,8 @@ class TrafficPlan:
 
     def events(self) -> Iterator[PlannedEvent]:
         """All records in sending order."""
-        start_us, end_us = microseconds(self._options.start_at), microseconds(self._options.end_at)
-        for now_us in click_times(self._random, start_us, end_us, self._options.clicks_count):
+        start_us, end_us = microseconds(self.options.start_at), microseconds(self.options.end_at)
+        for now_us in click_times(self._random, start_us, end_us, self.options.clicks_count):
             yield from self._queue.due(now_us)
             self.clicks_count += 1
             visit = self._visitors.arrive(now_us)

@@ -56,26 +56,35 @@ def generate(
     ads = register_ads(settings, build_catalogue(options), now)
     if service is not None:
         service.wait_until_ready(len(read_ads(settings)))
-    before = look_at_log(settings) if service is None else LogState({})
     plan = TrafficPlan(options)
-    recount = Recount(before.partition_of, options.late_bound_seconds, _highest(earlier), has_times=service is None)
-    look_at = _reporting(recount, plan, on_progress)
     started = time.monotonic()
     if service is None:
-        send_to_log(settings, plan.events(), look_at)
+        truth = _sent_to_log(settings, plan, on_progress, earlier)
     else:
-        send_over_http(service, plan.events(), look_at)
-    sending_seconds = time.monotonic() - started
+        truth = _sent_through(service, plan, on_progress)
+    on_progress(plan.clicks_count)
+    return RunReceipt(truth, ads, time.monotonic() - started)
+
+
+def _sent_to_log(settings: Settings, plan: TrafficPlan, on_progress: OnProgress, earlier: Truth | None) -> Truth:
+    before = look_at_log(settings)
+    recount = Recount(before.partition_of, plan.options.late_bound_seconds, _highest(earlier))
+    send_to_log(settings, plan.events(), _reporting(recount, plan, on_progress))
     facts = RunFacts(
-        run_id=options.run_id,
-        options=options.as_json(),
-        earlier_runs=(*earlier.earlier_runs, earlier.run_id) if earlier else (),
-        is_live_exact=service is not None or _is_known(before, earlier),
+        options=plan.options,
         made=plan.made,
+        is_live_exact=_is_known(before, earlier),
+        earlier_runs=(*earlier.earlier_runs, earlier.run_id) if earlier else (),
         start_offsets=before.end_offsets,
-        end_offsets=look_at_log(settings).end_offsets if service is None else {},
+        end_offsets=look_at_log(settings).end_offsets,
     )
-    return RunReceipt(truth_of(recount, facts, is_over_http=service is not None), ads, sending_seconds)
+    return truth_of(recount, facts)
+
+
+def _sent_through(service: ClickService, plan: TrafficPlan, on_progress: OnProgress) -> Truth:
+    recount = Recount(lambda _: 0, plan.options.late_bound_seconds, {}, has_times=False)
+    send_over_http(service, plan.events(), _reporting(recount, plan, on_progress))
+    return truth_of(recount, RunFacts(options=plan.options, made=plan.made, is_live_exact=True))
 
 
 def _check_not_repeated(options: TrafficOptions, earlier: Truth | None) -> None:

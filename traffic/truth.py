@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ import orjson
 from domain.buckets import parse_utc
 from domain.errors import UsageError
 from traffic.event import HOUR_US, MINUTE_US, Dimensions, instant
+from traffic.options import TrafficOptions
 from traffic.recount import NO_TIME, Recount
 
 FORMAT = "tallystick-truth"
@@ -117,23 +118,23 @@ def _rows(minutes: Minutes) -> Iterator[tuple[Key, int]]:
 
 @dataclass(frozen=True)
 class RunFacts:
-    """What the truth says about a run beside its figures."""
+    """What the truth says about a run beside its figures. Over HTTP nothing is known of earlier runs and offsets."""
 
-    run_id: str
-    options: Mapping[str, Any]
-    earlier_runs: tuple[str, ...]
-    is_live_exact: bool
+    options: TrafficOptions
     made: Mapping[str, int]
-    start_offsets: Mapping[int, int]
-    end_offsets: Mapping[int, int]
+    is_live_exact: bool
+    earlier_runs: tuple[str, ...] = ()
+    start_offsets: Mapping[int, int] = field(default_factory=dict)
+    end_offsets: Mapping[int, int] = field(default_factory=dict)
 
 
-def truth_of(recount: Recount, facts: RunFacts, is_over_http: bool) -> Truth:
+def truth_of(recount: Recount, facts: RunFacts) -> Truth:
     """The figures of a finished recount. The counts are shared with it, not copied."""
     invalid = dict(sorted(recount.invalid.items()))
+    is_over_http = facts.options.transport == "http"
     return Truth(
-        run_id=facts.run_id,
-        options=facts.options,
+        run_id=facts.options.run_id,
+        options=facts.options.as_json(),
         earlier_runs=facts.earlier_runs,
         is_live_exact=facts.is_live_exact,
         records_count=recount.records_count,

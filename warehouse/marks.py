@@ -10,14 +10,12 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from datetime import datetime
 
-import pyarrow as pa
-import pyarrow.compute as pc
 from deltalake import DeltaTable, write_deltalake
 from deltalake.exceptions import CommitFailedError
 
 from domain.errors import WriterBusyError
 from domain.settings import Settings
-from warehouse.layout import dataset_of, open_table
+from warehouse.layout import open_table, rows_of
 from warehouse.schema import arrow_rows
 from warehouse.tables.stream_marks import STREAM_MARKS
 
@@ -75,5 +73,5 @@ def _is_behind(mark: Mark, before: dict[int, Mark]) -> bool:
 
 
 def _marks(snapshot: DeltaTable, query: str, log: int) -> dict[int, Mark]:
-    wanted: pc.Expression = (pc.field("query") == query) & (pc.field("log") == pa.scalar(log, pa.int32()))
-    return {record["partition"]: Mark(**record) for record in dataset_of(snapshot).to_table(filter=wanted).to_pylist()}
+    marks = (Mark(**record) for record in rows_of(snapshot).to_pylist())
+    return {mark.partition: mark for mark in marks if (mark.query, mark.log) == (query, log)}

@@ -23,8 +23,10 @@ OURS = frozenset(
         "broker",
         "checkpoints",
         "dagster",
+        "demo",
         "locks",
         "logs",
+        "scratch",
         "secrets",
         "spark",
         "tables",
@@ -32,7 +34,6 @@ OURS = frozenset(
     }
 )
 """All that the product or its documents put into a home. Anything else makes it somebody's own folder."""
-LOCKS = ("stream", "reconcile")
 
 
 def reset(
@@ -71,7 +72,8 @@ def refuse_foreign(home: Path, tables: Path) -> None:
 
 def refuse_busy(settings: Settings) -> None:
     """``WriterBusyError`` while anything of this home still runs."""
-    holders = [f"the lock {name} is held" for name in LOCKS if is_locked(settings, name)]
+    names = sorted(path.stem for path in (settings.home / "locks").glob("*.lock"))
+    holders = [f"the lock {name} is held" for name in names if is_locked(settings, name)]
     broker_pid = running_broker(settings)
     if broker_pid is not None:
         holders.append(f"the broker runs as process {broker_pid}")

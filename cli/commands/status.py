@@ -10,6 +10,7 @@ import typer
 
 from cli.console import out, print_json, print_table, warn
 from domain.buckets import format_utc
+from warehouse.clock import now
 from warehouse.settings import load_settings
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ def status(
     """Show processes, lag per partition, the last live batch, final_until and what the next seal waits for."""
     from cli.state import read_state
 
-    state = read_state(load_settings())
+    state = read_state(load_settings(), now())
     if as_json:
         print_json(asdict(state))
     else:
@@ -43,6 +44,11 @@ def _show(state: State) -> None:
     out.print(f"last live batch  {_instant(state.last_live_batch_at)}")
     out.print(f"live has seen    {_instant(state.live_logged_at)}")
     out.print(f"final until      {_instant(state.final_until)}")
+    if state.next_seal is not None:
+        waits_for = state.next_seal.waits_for or ("nothing: it may be sealed now",)
+        out.print(f"next seal        {_instant(state.next_seal.hour)} waits for")
+        for reason in waits_for:
+            out.print(f"                 {reason}", markup=False)
 
 
 def _instant(at: datetime | None) -> str:

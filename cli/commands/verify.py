@@ -38,7 +38,7 @@ def verify(
         raise IntegrityError(
             f"{differing_count} of {len(verdicts)} verdicts differ",
             "seals and published figures that raw_clicks confirms",
-            "look at the lines above; docs/seals.md says what they mean",
+            "look at the lines above, docs/seals.md says what they mean",
         )
     out.print(f"all agree: {len(hours):,} hours, recounted from raw_clicks alone", style="green", markup=False)
 

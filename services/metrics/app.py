@@ -31,7 +31,6 @@ from warehouse.counts_query import PARTS, CountsQuery, read_query
 ANSWERS_AT_ONCE = 4
 """Each takes a thread and up to its share of the engine's memory; more would only wait for the same cores."""
 MAX_WAITING = 64
-SCHEME = "Bearer "
 
 
 def make_app(settings: Settings, now: Callable[[], datetime]) -> Starlette:
@@ -45,7 +44,9 @@ def make_app(settings: Settings, now: Callable[[], datetime]) -> Starlette:
     for route in routes:
         route.methods = {"GET"}  # without HEAD, which starlette adds and which would cost a whole answer
     handlers = {TallystickError: refuse, HTTPException: refuse_http, Exception: refuse}
-    return Starlette(routes=routes, exception_handlers=handlers)
+    app = Starlette(routes=routes, exception_handlers=handlers)
+    app.router.redirect_slashes = False
+    return app
 
 
 class MetricsService:
@@ -86,10 +87,10 @@ async def _openapi(_request: Request) -> Response:
 
 
 def _bearer(request: Request) -> str:
-    header = request.headers.get("authorization", "")
-    if not header.startswith(SCHEME):
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() != "bearer":
         raise TokenError("no bearer token", "one in the header Authorization", REMEDY)
-    return header[len(SCHEME) :].strip()
+    return token.strip()
 
 
 def _parts(request: Request) -> dict[str, str | None]:

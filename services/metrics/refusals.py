@@ -56,9 +56,11 @@ async def refuse(_request: Request, error: Exception) -> JSONResponse:
 
 async def refuse_http(request: Request, error: Exception) -> JSONResponse:
     """The refusal of a path or method that is not there."""
-    status = error.status_code if isinstance(error, HTTPException) else 500
-    name, expected, remedy = _HTTP.get(status, ("bad_request", f"GET {PATH}", "correct the request"))
-    return _refusal(status, name, f"{request.method} {request.url.path}", expected, remedy)
+    fault = error if isinstance(error, HTTPException) else HTTPException(500)
+    name, expected, remedy = _HTTP.get(fault.status_code, ("bad_request", f"GET {PATH}", "correct the request"))
+    refusal = _refusal(fault.status_code, name, f"{request.method} {request.url.path}", expected, remedy)
+    refusal.headers.update(fault.headers or {})
+    return refusal
 
 
 def _refusal(status: int, name: str, found: str, expected: str, remedy: str) -> JSONResponse:

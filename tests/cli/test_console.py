@@ -33,13 +33,13 @@ def test_numbers_stand_to_the_right(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_progress_goes_to_stderr_and_json_alone_to_stdout(capsys: pytest.CaptureFixture[str]) -> None:
-    note("on the way")
+    note("on the [way]")
     with working("reading"), counting("rows", 2) as show:
         show(2)
     print_json({"final_until": AT, "clicks": 3})
     captured = capsys.readouterr()
     assert json.loads(captured.out) == {"final_until": "2026-01-31T13:05:00Z", "clicks": 3}
-    assert "on the way\nreading ...\nrows: 2 to do\nrows: 2 of 2\nreading: done in " in captured.err
+    assert "on the [way]\nreading ...\nrows: 2 to do\nrows: 2 of 2\nreading: done in " in captured.err
 
 
 def test_progress_in_a_pipe_is_a_line_now_and_then(capsys: pytest.CaptureFixture[str]) -> None:

@@ -105,6 +105,16 @@ def test_only_what_is_missing_is_created(no_topics: Settings) -> None:
 
 
 @pytest.mark.broker
+def test_watermarks_are_compacted_soon(log_settings: Settings) -> None:
+    """A record a second and server: read whole, the topic must not grow for a week before it is compacted."""
+    topic = log_settings.edge_watermarks_topic
+    resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
+    with log_admin(log_settings, topic) as admin:
+        found = admin.describe_configs([resource])[resource].result(10)
+    assert (found["segment.ms"].value, found["min.cleanable.dirty.ratio"].value) == ("600000", "0.1")
+
+
+@pytest.mark.broker
 def test_two_that_start_at_once_both_find_the_topics(no_topics: Settings) -> None:
     with ThreadPoolExecutor() as both:
         created = [name for names in both.map(ensure_topics, [no_topics, no_topics]) for name in names]

@@ -102,5 +102,5 @@ def test_copies_are_ordered_by_time_then_position() -> None:
         LoggedOrder(at, 2, 0, 0),
         LoggedOrder(later, 1, 0, 0),
     ]
-    assert sorted(reversed(ordered)) == ordered
+    assert sorted(ordered[2:] + ordered[:2]) == ordered
     assert LogPosition(1, 2, 3) < LogPosition(1, 2, 4) < LogPosition(1, 3, 0) < LogPosition(2, 0, 0)

@@ -137,7 +137,17 @@ class ReconcileWorld:
         clicks = [row for row in rows if row["kind"] == "click"]
         if not clicks:
             return
-        columns = ("log", "partition", "offset", "logged_at", "impression_id", "ad_id", "campaign_id", "country", "device")
+        columns = (
+            "log",
+            "partition",
+            "offset",
+            "logged_at",
+            "impression_id",
+            "ad_id",
+            "campaign_id",
+            "country",
+            "device",
+        )
         types = "log int, partition int, offset long, logged_at timestamp, impression_id string, ad_id long, "
         types += "campaign_id long, country string, device string"
         frame = self.spark.createDataFrame([tuple(row[name] for name in columns) for row in clicks], types)
@@ -205,9 +215,7 @@ class ReconcileWorld:
     def plan(self, first: datetime = H, count: int = 1, now: datetime = NOW) -> list[HourPlan]:
         return plan(self.settings, [first + HOUR * i for i in range(count)], now, self.log)
 
-    def reconcile(
-        self, first: datetime = H, count: int = 1, now: datetime = NOW, **changes: Any
-    ) -> ReconcileReceipt:
+    def reconcile(self, first: datetime = H, count: int = 1, now: datetime = NOW, **changes: Any) -> ReconcileReceipt:
         params = ReconcileParams(first, first + HOUR * count, "test")
         return reconcile(self.settings, self.spark, params, lambda: now, log=self.log, **changes)
 
@@ -228,9 +236,7 @@ class ReconcileWorld:
     def sealed_exclusions(self, hour: datetime = H) -> dict[LogPosition, tuple[str, LogPosition | None]]:
         attempt = current_seals(self.seals())[hour].attempt
         rows = [row for row in self.rows("click_exclusions") if row["attempt"] == attempt]
-        return {
-            LogPosition(row["log"], row["partition"], row["offset"]): (row["reason"], _winner(row)) for row in rows
-        }
+        return {LogPosition(row["log"], row["partition"], row["offset"]): (row["reason"], _winner(row)) for row in rows}
 
     def final_counts(self, table: str = "final_clicks_minute") -> dict[tuple[Any, ...], int]:
         key = TABLES[table].key

@@ -141,7 +141,10 @@ class StreamWorld:
         return sorted(LogPosition(row["log"], row["partition"], row["offset"]) for row in self.rows(table))
 
     def live(self) -> dict[CountKey, int]:
-        return {CountKey(*(row[name] for name in CountKey._fields)): row["clicks"] for row in self.rows("live_clicks_minute")}
+        return {
+            CountKey(*(row[name] for name in CountKey._fields)): row["clicks"]
+            for row in self.rows("live_clicks_minute")
+        }
 
     def logged_events(self) -> list[LoggedEvent]:
         """What raw_clicks holds, parsed again from its payload bytes by the plain-Python parser."""
@@ -162,7 +165,9 @@ class StreamWorld:
 def _logged(row: dict[str, Any]) -> LoggedEvent:
     event = parse_event(row["payload"], row["logged_at"].astimezone(UTC), {row["ad_id"]})
     assert isinstance(event, ParsedEvent)
-    return LoggedEvent(LogPosition(row["log"], row["partition"], row["offset"]), row["logged_at"].astimezone(UTC), event)
+    return LoggedEvent(
+        LogPosition(row["log"], row["partition"], row["offset"]), row["logged_at"].astimezone(UTC), event
+    )
 
 
 def minutes_ago(minutes: float) -> datetime:

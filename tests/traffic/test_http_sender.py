@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock, Thread
+from threading import enumerate as enumerate_threads
 from urllib.parse import urlsplit
 
 import pytest
@@ -100,6 +102,15 @@ def test_another_answer_ends_the_run(peer: Peer) -> None:
     with pytest.raises(ClickServiceError, match="answered 503"):
         send_over_http(ClickService(peer.url, RING), planned(RUN), lambda _: None)
     assert len(peer.requests) < RUN.clicks_count
+    wait_for_end_of_threads()
+
+
+def wait_for_end_of_threads() -> None:
+    """No lane is left behind, waiting for records or sending them."""
+    deadline = time.monotonic() + 10
+    while any("_send_all" in thread.name for thread in enumerate_threads()):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
 
 
 def test_a_wrong_key_ends_the_run(peer: Peer) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
@@ -12,7 +13,7 @@ import pytest
 from domain.identity import minted_at
 from domain.parsing import ParsedEvent, parse_event
 from services.click.devices import device_of
-from tests.traffic.samples import LATE_BOUND_SECONDS, START, options, planned
+from tests.traffic.samples import START, options, planned
 from traffic.catalogue import build_catalogue
 from traffic.event import MINUTE_US, PlannedEvent, instant, microseconds
 from traffic.malformed import MALFORMED_KINDS
@@ -201,16 +202,20 @@ def test_the_moved_ad_has_two_campaigns_in_one_minute() -> None:
     assert campaigns == {1209, 1201}
 
 
-def _late_count(shares: Shares) -> int:
-    recount = Recount(lambda _: 0, LATE_BOUND_SECONDS, {})
-    for event in planned(options(shares=shares)):
+def _late_ratio(name: str, shares: Shares) -> float:
+    """How many of the clicks that were sent so live must refuse, everything being in one partition."""
+    run = options(hours=6, late_bound_seconds=3_600, shares=shares)
+    plan, recount = TrafficPlan(run), Recount(lambda _: 0, run.late_bound_seconds, {})
+    for event in plan.events():
         recount.look_at(event)
-    return sum(sum(counts.values()) for counts in recount.late.values())
+    return sum(counts.total() for counts in recount.late.values()) / plan.made[name]
 
 
-def test_out_of_order_alone_is_never_late_and_late_mostly_is() -> None:
-    assert _late_count(Shares(out_of_order=0.5, late=0.0)) == 0
-    assert _late_count(Shares(out_of_order=0.0, late=0.1)) > 100
+def test_out_of_order_alone_is_never_late_and_late_always_is_but_at_the_end() -> None:
+    plain = Shares.none()
+    assert _late_ratio("out_of_order", replace(plain, out_of_order=0.5)) == 0
+    # in the last of the six hours, nothing newer than the bound can come before
+    assert 0.75 < _late_ratio("late", replace(plain, late=0.2)) < 0.95
 
 
 def test_over_http_nothing_needs_a_time_of_its_own() -> None:

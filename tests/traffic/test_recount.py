@@ -25,7 +25,6 @@ NINE_US = microseconds(datetime(2026, 3, 1, 9, tzinfo=UTC))
 NINE, TEN = NINE_US // 3_600_000_000, NINE_US // 3_600_000_000 + 1
 MINUTE = NINE_US // 60_000_000
 SENT_AT = datetime(2026, 3, 5, tzinfo=UTC)
-FACTS = RunFacts("id", {}, (), True, {}, {}, {})
 
 
 def _recount(*events: PlannedEvent, has_times: bool = True, earlier: dict[int, int] | None = None) -> Recount:
@@ -116,7 +115,7 @@ def _truth(run: TrafficOptions) -> Truth:
     recount = Recount(lambda key: partition_of(key, PARTITIONS), run.late_bound_seconds, {})
     for each in planned(run):
         recount.look_at(each)
-    return truth_of(recount, FACTS, is_over_http=False)
+    return truth_of(recount, RunFacts(run, {}, is_live_exact=True))
 
 
 def test_truth_is_what_brute_force_finds_in_the_bytes() -> None:

@@ -19,7 +19,7 @@ from tests.support.click_process import ClickProcess, free_port, records_of
 from tests.traffic.samples import options
 from traffic.catalogue import build_catalogue
 from traffic.http_sender import ClickService
-from traffic.run import generate
+from traffic.run import EVENTS_PER_REPORT, generate
 from warehouse.ads import read_ads
 from warehouse.create import create_missing_tables
 
@@ -62,7 +62,7 @@ def test_the_log_counts_to_the_truth(log_settings: Settings) -> None:
     assert truth.totals()["billable"] == 3_000
     assert sum(partition.end_offset for partition in truth.partitions.values()) == truth.records_count
     assert progress == sorted(progress)
-    assert 0 < progress[-1] <= 3_000
+    assert (len(progress), progress[-1]) == (1 + truth.records_count // EVENTS_PER_REPORT, 3_000)
 
 
 @pytest.mark.broker

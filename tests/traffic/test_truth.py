@@ -15,7 +15,9 @@ from traffic.recount import Recount
 from traffic.truth import HourTruth, PartitionTruth, RunFacts, Truth, load_truth, reserve_truth, save_truth, truth_of
 
 FRENCH = Dimensions(11, 1101, 10_001, "FR", "desktop")
-FACTS = RunFacts("run", {"seed": 7}, ("before",), False, {"late": 1, "double_click": 1}, {0: 5, 1: 0}, {0: 12, 1: 0})
+MADE = {"late": 1, "double_click": 1}
+FACTS = RunFacts(options(), MADE, False, ("before",), start_offsets={0: 5, 1: 0}, end_offsets={0: 12, 1: 0})
+HTTP_FACTS = RunFacts(options().over_http(), MADE, True)
 
 
 def _small(is_over_http: bool = False) -> Truth:
@@ -29,7 +31,7 @@ def _small(is_over_http: bool = False) -> Truth:
         event("e", 0, reason="unknown_ad"),
     ):
         recount.look_at(each)
-    return truth_of(recount, FACTS, is_over_http)
+    return truth_of(recount, HTTP_FACTS if is_over_http else FACTS)
 
 
 def test_figures() -> None:
@@ -68,7 +70,7 @@ def test_conservation_in_every_hour_of_a_large_run() -> None:
     recount = Recount(lambda key: key[0] % 8, LATE_BOUND_SECONDS, {})
     for each in planned(options()):
         recount.look_at(each)
-    truth = truth_of(recount, FACTS, is_over_http=False)
+    truth = truth_of(recount, FACTS)
     assert len(truth.hours) == 6
     for hour in truth.hours:
         assert hour.raw == hour.billable + sum(hour.excluded.values())

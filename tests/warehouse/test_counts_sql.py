@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import duckdb
+import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 
@@ -73,6 +74,21 @@ def _removed(uri: str, kept: Counter[str]) -> bool:
 
 def _clicks(engine: CountsEngine, query: CountsQuery, part: Slice, snapshot: DeltaTable) -> int:
     return sum(engine.added_up(query, [(part, snapshot)], None, 100)["clicks"].to_pylist())
+
+
+@pytest.mark.parametrize("table", ["live_clicks_minute", "final_clicks_minute", "final_clicks_hour"])
+def test_instants_as_spark_writes_them(settings: Settings, table: str) -> None:
+    """Spark's Parquet files have 96-bit timestamps without a zone, where delta-rs writes microseconds in UTC."""
+    tables = CountsTables(settings)
+    tables.write_live(DAY_OF_CLICKS)
+    tables.write_final(DAY_OF_CLICKS)
+    snapshot = open_table(settings, table)
+    for uri in snapshot.file_uris():
+        with pq.ParquetFile(uri) as file:
+            rows = file.read()
+        pq.write_table(rows, uri, use_deprecated_int96_timestamps=True)
+    part = Slice(table, parse_utc("2026-05-03T22:00Z"), parse_utc("2026-05-04T01:00Z"))
+    assert _clicks(CountsEngine(settings), CountsQuery(part.start, part.end), part, snapshot) == 3
 
 
 def test_the_engine_opens_no_file(tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def test_a_file_or_link_in_the_place_of_home_is_refused(home: Path, monkeypatch:
     assert file.exists()
 
 
-@pytest.mark.parametrize("lock", ["stream", "reconcile"])
+@pytest.mark.parametrize("lock", ["stream", "reconcile", "click-edge-1"])
 def test_a_held_writer_lock_is_refused(home: Path, lock: str) -> None:
     with writer_lock(Settings(home=home), lock):
         result = _reset("--yes")

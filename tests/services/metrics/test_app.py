@@ -119,7 +119,6 @@ def test_callers_without_a_valid_token_are_401(api: Api) -> None:
         "",
         "Basic dXNlcjpwYXNz",
         "Bearer",
-        "Bearer ",
         "Bearer nonsense",
         f"Bearer {expired}",
         api.token(TEN),
@@ -159,6 +158,13 @@ def test_answers_at_the_same_time(api: Api) -> None:
     with ThreadPoolExecutor(16) as pool:
         found = list(pool.map(lambda _: api.rows(TEN), range(48)))
     assert found == [[MINE_FINAL, MINE_LIVE]] * 48
+
+
+def test_more_questions_than_can_wait_are_503(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("services.metrics.app.MAX_WAITING", 0)
+    response = api.get(TEN)
+    _assert_refused(response, 503, "overloaded")
+    assert response.headers["retry-after"] == "1"
 
 
 def test_bytes_that_are_no_request_do_no_harm(api: Api) -> None:

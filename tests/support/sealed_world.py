@@ -1,7 +1,7 @@
 """Raw clicks, seals and published figures for tests, as archive, reconcile and publish would leave them. No JVM.
 
-The oracle in ``domain/counting.py`` says what is billable, ``domain/seals.py`` makes the digests. What is tested against
-them shares neither.
+The oracle in ``domain/counting.py`` says what is billable, ``domain/seals.py`` makes the digests. What is tested
+against them shares neither.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from domain.seals import Seal, SealDraft, SetDigest, billable_line, current_seal
 from domain.settings import Settings
 from warehouse.create import create_missing_tables
 from warehouse.layout import table_uri
+from warehouse.marks import Mark, write_marks
 from warehouse.publications import append_publication, read_publications
 from warehouse.schema import arrow_rows
 from warehouse.seals import append_seals, read_seals
@@ -94,7 +95,13 @@ class SealedWorld:
         judged = final_outcomes(known, timedelta(days=HORIZON_DAYS))
         return [outcome for outcome in judged if hour_of(outcome.event.clicked_at) == hour]
 
-    def seal(self, *hours: datetime, cut: Mapping[str, int] | None = None, **changes: Any) -> list[Seal]:
+    def seal(
+        self,
+        *hours: datetime,
+        cut: Mapping[str, int] | None = None,
+        sealed_at: datetime = SEALED_AT,
+        **changes: Any,
+    ) -> list[Seal]:
         """Seals the hours at the cut, with their attempts and exclusions; the next revision where one is sealed."""
         cut = self.end_offsets() if cut is None else cut
         seals = read_seals(self.settings)
@@ -105,7 +112,7 @@ class SealedWorld:
             outcomes = self.outcomes(hour, cut)
             drafts.append(replace(draft_of(hour, revision, cut, outcomes), **changes))
             self._write_attempt(drafts[-1].attempt, outcomes)
-        return append_seals(self.settings, drafts, len(seals), SEALED_AT)
+        return append_seals(self.settings, drafts, len(seals), sealed_at)
 
     def publish(self, **changes: Any) -> Publication:
         """Writes the final tables out of all seals and makes them visible."""
@@ -125,22 +132,42 @@ class SealedWorld:
         head = len(read_publications(self.settings))
         return append_publication(self.settings, replace(draft, **changes), head, SEALED_AT)
 
+    def quarantine(self, offset: int, partition: int = 0, log: int = 1) -> None:
+        """Appends a record that never became an event."""
+        place = {"log": log, "partition": partition, "offset": offset}
+        told = {"logged_at": HOUR, "reason": "empty", "payload": None, "log_date": HOUR.date()}
+        self._append("quarantined_clicks", [place | told])
+
+    def mark_archive(self, offset: int, partition: int = 0, log: int = 1) -> None:
+        """The archive has looked at this offset."""
+        write_marks(self.settings, "archive", log, [Mark("archive", log, partition, offset, None, HOUR)])
+
     def write_drift(self, rows: Sequence[Row]) -> None:
         """Appends rows of table drift; ``rows`` give what matters, the rest is zero."""
         blank = {column.name: 0 for column in TABLES["drift"].columns if column.type == "long"}
         self._append("drift", [blank | {"hour": HOUR, "click_date": HOUR.date(), "is_alert": False} | r for r in rows])
 
     def tamper(self, name: str, change: Callable[[Row], Row | None]) -> None:
-        """Rewrites a table's files in place, behind the back of its log; a row becomes what ``change`` says or goes."""
-        changed_count = 0
-        for path in DeltaTable(table_uri(self.settings, name)).file_uris():
+        """Rewrites a table's files in place and its log with them; a row becomes what ``change`` says or goes."""
+        is_changed = False
+        for path in map(Path, DeltaTable(table_uri(self.settings, name)).file_uris()):
             before = pq.ParquetFile(path).read()
             rows = before.to_pylist()
             after = [row for row in map(change, [dict(row) for row in rows]) if row is not None]
             if after != rows:
                 pq.write_table(pa.Table.from_pylist(after, schema=before.schema), path)
-                changed_count += 1
-        assert changed_count, "the change that a test makes has to change something"
+                self._correct_log(name, path)
+                is_changed = True
+        assert is_changed, "the change that a test makes has to change something"
+
+    def _correct_log(self, name: str, path: Path) -> None:
+        """Gives a file its new size in the table's log, and takes away its statistics, which may be wrong now."""
+        for commit in (Path(table_uri(self.settings, name)) / "_delta_log").glob("*.json"):
+            actions = [json.loads(line) for line in commit.read_text().splitlines()]
+            for action in actions:
+                if action.get("add", {}).get("path", "").endswith(path.name):
+                    action["add"] |= {"size": path.stat().st_size, "stats": None}
+            commit.write_text("".join(json.dumps(action) + "\n" for action in actions))
 
     def _write_attempt(self, attempt: str, outcomes: Sequence[Outcome]) -> None:
         counted = [row | {"attempt": attempt} for row in minute_rows(count_billable(outcomes))]
@@ -171,7 +198,7 @@ def draft_of(hour: datetime, revision: int, cut: Mapping[str, int], outcomes: Se
     for outcome in outcomes:
         if outcome.is_billable:
             digest.add(line_of(outcome))
-    excluded = Counter(outcome.reason for outcome in outcomes if outcome.reason is not None)
+    excluded = Counter[str](outcome.reason for outcome in outcomes if outcome.reason is not None)
     return SealDraft(
         hour=hour,
         revision=revision,

@@ -1,0 +1,1 @@
+"""Wiring only: Definitions, jobs, schedules, resources. What is scheduled is in ``assets``."""

@@ -1,0 +1,33 @@
+"""``defs``: everything that Dagster loads. ``build_defs`` is the one place that wires, and tests replace parts there.
+
+Nothing is read from the environment here: bodies load the settings when they run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import dagster as dg
+
+from assets.catalogue import ads
+from assets.command_line import CommandLine
+from assets.daily import final_day
+from assets.finals import finals
+from assets.streams import streams
+from orchestration.jobs import DAILY_JOB, HOURLY_JOB
+from orchestration.schedules import DAILY_SCHEDULE, HOURLY_SCHEDULE
+
+
+def build_defs(resources: Mapping[str, Any] | None = None) -> dg.Definitions:
+    """The code location; ``resources`` replace those of the same name."""
+    return dg.Definitions(
+        assets=[ads, streams, finals, final_day],
+        jobs=[HOURLY_JOB, DAILY_JOB],
+        schedules=[HOURLY_SCHEDULE, DAILY_SCHEDULE],
+        resources={"command_line": CommandLine(), **(resources or {})},
+        executor=dg.in_process_executor,
+    )
+
+
+defs = build_defs()

@@ -1,0 +1,19 @@
+"""Jobs: what the schedules launch, and a person with one click."""
+
+from __future__ import annotations
+
+import dagster as dg
+
+from assets.finals import NAMES as FINALS
+from assets.streams import NAMES as STREAMS
+
+HOURLY_JOB = dg.define_asset_job(
+    "reconcile_hour",
+    dg.AssetSelection.assets(*STREAMS, *FINALS),
+    description="Archive and count up to now, then reconcile, seal and publish an hour.",
+)
+DAILY_JOB = dg.define_asset_job(
+    "confirm_day",
+    dg.AssetSelection.assets("final_clicks_day"),
+    description="Confirm that all hours of a UTC day are sealed and published.",
+)

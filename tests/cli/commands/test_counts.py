@@ -1,0 +1,86 @@
+"""``tallystick counts``: a table for people, the metrics API's JSON for programs, one line for what cannot be asked."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from cli.main import app
+from tests.support.counts_tables import Clicks, CountsTables, counts_tables, hours
+
+ALL_DAY = ["--from", "2026-05-03T00:00Z", "--to", "2026-05-04T00:00Z"]
+
+
+@pytest.fixture
+def tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CountsTables:
+    monkeypatch.setenv("TALLYSTICK_HOME", str(tmp_path))
+    found = counts_tables(tmp_path)
+    found.write_live([Clicks("2026-05-03T10:05Z", 9), Clicks("2026-05-03T11:05Z", 1_234, ad=12_345)])
+    found.settle([Clicks("2026-05-03T10:05Z", 8)], hours("2026-05-03T10:00Z", 1))
+    return found
+
+
+def _counts(*arguments: str) -> Result:
+    return CliRunner().invoke(app, ["counts", *ALL_DAY, *arguments])
+
+
+def test_json_is_all_of_stdout(tables: CountsTables) -> None:
+    result = _counts("--ads", "1,12345", "--json")
+    assert (result.exit_code, result.stderr) == (0, "")
+    document = json.loads(result.stdout)
+    assert document["final_until"] == "2026-05-03T11:00:00Z"
+    assert document["rows"] == [
+        {"bucket": "2026-05-03T10:00:00Z", "ad_id": 1, "clicks": 8, "final": True},
+        {"bucket": "2026-05-03T11:00:00Z", "ad_id": 12345, "clicks": 1234, "final": False},
+    ]
+
+
+def test_the_table_says_final_or_live(tables: CountsTables) -> None:
+    result = _counts("--granularity", "minute", "--group-by", "ad,country")
+    lines = [line.strip(" │┃").split() for line in result.stdout.splitlines() if "2026-05-03T" in line]
+    assert [[cell for cell in line if cell != "│"] for line in lines] == [
+        ["2026-05-03T10:05:00Z", "1", "DE", "8", "final"],
+        ["2026-05-03T11:05:00Z", "12345", "DE", "1,234", "live"],
+    ]
+    assert result.stderr == "1,242 clicks; final until 2026-05-03T11:00:00Z\n"
+
+
+def test_filters_and_group(tables: CountsTables) -> None:
+    rows = json.loads(_counts("--campaign", "100", "--advertiser", "10", "--group-by", "", "--json").stdout)["rows"]
+    assert [row["clicks"] for row in rows] == [8, 1_234]
+    assert json.loads(_counts("--ads", "", "--json").stdout)["rows"] == []
+    assert json.loads(_counts("--advertiser", "11", "--json").stdout)["rows"] == []
+
+
+def test_an_empty_table_has_its_columns(tables: CountsTables) -> None:
+    result = _counts("--ads", "7")
+    assert result.exit_code == 0
+    assert "ad_id" in result.stdout
+    assert result.stderr.startswith("0 clicks")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "found"),
+    [
+        (["--ads", "x"], "--ads 'x'"),
+        (["--granularity", "week"], "--granularity 'week'"),
+        (["--group-by", "planet"], "--group-by 'planet'"),
+        (["--from", "2026-05-03"], "--from '2026-05-03'"),
+    ],
+)
+def test_what_cannot_be_asked_is_one_line(tables: CountsTables, arguments: list[str], found: str) -> None:
+    result = _counts(*arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith(f"error: {found}; expected ")
+    assert result.stderr.count("\n") == 1
+
+
+def test_a_home_without_tables_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TALLYSTICK_HOME", str(tmp_path / "elsewhere"))
+    result = _counts()
+    assert result.exit_code == 1
+    assert result.stderr.startswith("error: no table ")
+    assert result.stderr.count("\n") == 1

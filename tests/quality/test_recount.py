@@ -1,0 +1,298 @@
+"""``verify`` on tables that were left alone, and on tables that somebody changed: it has to say where."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from deltalake import DeltaTable
+
+from domain.errors import IntegrityError
+from domain.identity import LogPosition
+from domain.seals import Seal
+from quality.recount import Verdict, verify
+from tests.support.sealed_world import HOUR, Row, SealedWorld, logged, sealed_world
+from warehouse.layout import table_uri
+from warehouse.seals import read_seals
+
+NEXT_HOUR = HOUR + timedelta(hours=1)
+LAST_HOUR = HOUR + timedelta(hours=2)
+HOURS = [HOUR, NEXT_HOUR, LAST_HOUR]
+KEY = "advertiser 10, campaign 100, ad 1, country US, device mobile"
+LEDGERS, FIRST, SECOND, THIRD, DAY = (
+    "ledgers",
+    "hour 2026-11-30T09:00:00Z",
+    "hour 2026-11-30T10:00:00Z",
+    "hour 2026-11-30T11:00:00Z",
+    "day 2026-11-30",
+)
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> SealedWorld:
+    """Three sealed, published hours: 4 clicks of which one is a duplicate and one a head; 1 click; none."""
+    world = sealed_world(tmp_path)
+    world.archive(
+        [
+            logged(0, HOUR),
+            logged(1, HOUR + timedelta(minutes=1)),
+            logged(2, HOUR + timedelta(minutes=2), impression_id="imp-0-0"),
+            logged(3, HOUR, kind="head"),
+            logged(4, NEXT_HOUR),
+        ]
+    )
+    world.seal(HOUR)
+    world.seal(NEXT_HOUR, LAST_HOUR)
+    world.publish()
+    return world
+
+
+def differences(world: SealedWorld, kept_head: str | None = None) -> dict[str, tuple[str, ...]]:
+    """Subject -> differences, of those that differ."""
+    verdicts = list(verify(world.settings, HOURS, kept_head))
+    assert [verdict.subject for verdict in verdicts] == [LEDGERS, FIRST, SECOND, THIRD, DAY]
+    return {verdict.subject: verdict.differences for verdict in verdicts if not verdict.is_agreeing}
+
+
+def at_offset(offset: int, change: Callable[[Row], Row | None]) -> Callable[[Row], Row | None]:
+    return lambda row: change(row) if row["offset"] == offset else row
+
+
+def digests(old: Seal, new: str) -> str:
+    return f"seal {old.number}: digest {old.digest} sealed, {new} recounted"
+
+
+def test_what_was_left_alone_agrees(world: SealedWorld) -> None:
+    """Law 11. An hour without clicks is verified as well."""
+    head = read_seals(world.settings)[-1].hash
+    assert list(verify(world.settings, HOURS, head)) == [
+        Verdict(LEDGERS, f"3 seals, 1 publications, head {head}"),
+        Verdict(FIRST, "seal 1: 4 raw = 2 billable + 1 duplicate + 1 head"),
+        Verdict(SECOND, "seal 2: 1 raw = 1 billable"),
+        Verdict(THIRD, "seal 3: 0 raw = 0 billable"),
+        Verdict(DAY, "published day = sum of its hours"),
+    ]
+
+
+def test_a_count_changed_in_final_is_named_by_key(world: SealedWorld) -> None:
+    world.tamper("final_clicks_minute", lambda row: row | {"clicks": 7} if row["minute"] == HOUR else row)
+    assert differences(world) == {
+        FIRST: (
+            f"minute 2026-11-30T09:00:00Z, {KEY}: published 7, recounted 1",
+            f"{KEY}: hour 2026-11-30T09:00:00Z has 2 clicks, its minutes add up to 8",
+        )
+    }
+
+
+def test_figures_changed_alike_in_all_three_tables_do_not_pass(world: SealedWorld) -> None:
+    """They add up, and are still not what raw says."""
+    world.tamper("final_clicks_minute", lambda row: row | {"clicks": 5} if row["minute"] == NEXT_HOUR else row)
+    world.tamper("final_clicks_hour", lambda row: row | {"clicks": 5} if row["hour"] == NEXT_HOUR else row)
+    world.tamper("final_clicks_day", lambda row: row | {"clicks": 7})
+    assert differences(world) == {SECOND: (f"minute 2026-11-30T10:00:00Z, {KEY}: published 5, recounted 1",)}
+
+
+def test_a_raw_row_deleted_is_missed(world: SealedWorld) -> None:
+    seal = read_seals(world.settings)[0]
+    DeltaTable(table_uri(world.settings, "raw_clicks")).delete('"offset" = 1')
+    (found,) = differences(world)[FIRST][2:3]
+    assert differences(world) == {
+        FIRST: (
+            "seal 1: 4 raw clicks sealed, 3 recounted",
+            "seal 1: 2 billable clicks sealed, 1 recounted",
+            found,
+            f"minute 2026-11-30T09:01:00Z, {KEY}: published 1, recounted 0",
+        )
+    }
+    assert found.startswith(f"seal 1: digest {seal.digest} sealed, ")
+
+
+def test_a_deleted_first_copy_makes_its_duplicate_billable(world: SealedWorld) -> None:
+    """Same number of billable clicks, another set: the digest and the keys tell."""
+    DeltaTable(table_uri(world.settings, "raw_clicks")).delete('"offset" = 0')
+    found = differences(world)
+    assert found.keys() == {FIRST}
+    assert found[FIRST][:2] == (
+        "seal 1: 4 raw clicks sealed, 3 recounted",
+        "seal 1: 1 clicks excluded as duplicate sealed, 0 recounted",
+    )
+    assert found[FIRST][3:] == (
+        f"minute 2026-11-30T09:00:00Z, {KEY}: published 1, recounted 0",
+        f"minute 2026-11-30T09:02:00Z, {KEY}: published 0, recounted 1",
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "column", "is_counted"),
+    [
+        pytest.param(b'"campaign_id": 100', b'"campaign_id": 101', "campaign_id", True, id="campaign"),
+        pytest.param(b'"imp-0-1"', b'"imp-0-9"', "impression_id", True, id="impression"),
+        pytest.param(b"Mozilla/5.0", b"Mozilla/6.0", "user_agent", False, id="user-agent"),
+        pytest.param(b'"edge-1"', b'"edge-2"', "server_id", False, id="server"),
+    ],
+)
+def test_a_changed_payload_is_named_by_its_place(
+    world: SealedWorld, old: bytes, new: bytes, column: str, is_counted: bool
+) -> None:
+    world.tamper("raw_clicks", at_offset(1, lambda row: row | {"payload": row["payload"].replace(old, new)}))
+    found = differences(world)
+    assert found.keys() == {FIRST}
+    assert found[FIRST][0] == f"raw row 1:0:1: its payload says something else than its {column}"
+    assert any("digest" in line for line in found[FIRST][1:]) is is_counted
+
+
+def test_a_change_of_payload_and_columns_alike_breaks_the_digest(world: SealedWorld) -> None:
+    """Counts stay as they are: one impression is exchanged for another."""
+    exchanged = (b'"imp-0-1"', b'"imp-0-9"')
+    world.tamper(
+        "raw_clicks",
+        at_offset(1, lambda row: row | {"payload": row["payload"].replace(*exchanged), "impression_id": "imp-0-9"}),
+    )
+    (line,) = differences(world)[FIRST]
+    assert line.startswith("seal 1: digest ")
+
+
+def test_a_position_moved_by_the_log_breaks_the_digest(world: SealedWorld) -> None:
+    """The digest covers where a click stands, so a row cannot be taken for another one."""
+    world.tamper("raw_clicks", at_offset(4, lambda row: row | {"offset": 2}))
+    assert differences(world)[SECOND][0].startswith("seal 2: digest ")
+
+
+def test_a_seal_dropped_from_the_middle_breaks_the_chain(world: SealedWorld) -> None:
+    world.tamper("seals", lambda row: None if row["seal_number"] == 1 else row)
+    found = differences(world)
+    assert found.keys() == {LEDGERS, FIRST}
+    assert "seal 2: does not follow the hash of the row before it" in found[LEDGERS]
+    assert found[FIRST] == ("it has no seal", "figures of it are published, though no seal of it is")
+
+
+def test_a_tail_cut_off_is_seen_by_the_publication_and_by_a_head_kept_elsewhere(world: SealedWorld) -> None:
+    """F6: the chain that is left holds; what was kept elsewhere and what was published do not fit it."""
+    head = read_seals(world.settings)[-1].hash
+    world.tamper("seals", lambda row: None if row["seal_number"] > 1 else row)
+    found = differences(world, head)
+    assert found[LEDGERS] == (
+        f"no seal has the kept head {head}: the tail was cut off or the chain written anew",
+        "publication 1 shows seals up to 3, there are 1",
+        "publication 1 says final until 2026-11-30T12:00:00Z, its seals say 2026-11-30T10:00:00Z",
+    )
+    assert found[SECOND] == ("it has no seal", "figures of it are published, though no seal of it is")
+    assert found[THIRD] == ("it has no seal",)
+
+
+def test_an_older_head_is_still_there(world: SealedWorld) -> None:
+    """F6: a head kept after the first seal is found below the newer ones."""
+    assert differences(world, read_seals(world.settings)[0].hash) == {}
+
+
+def test_a_seal_that_was_changed_is_named(world: SealedWorld) -> None:
+    """Somebody raises a count and its hash is left as it was."""
+    world.tamper(
+        "seals",
+        lambda row: row | {"raw_clicks": 5, "billable_clicks": 3} if row["seal_number"] == 1 else row,
+    )
+    assert differences(world) == {
+        LEDGERS: ("seal 1: its columns do not have its hash, they were changed",),
+        FIRST: ("seal 1: 5 raw clicks sealed, 4 recounted", "seal 1: 3 billable clicks sealed, 2 recounted"),
+    }
+
+
+def test_a_publication_that_was_changed_is_named(world: SealedWorld) -> None:
+    world.tamper("publications", lambda row: row | {"final_until": NEXT_HOUR})
+    assert differences(world)[LEDGERS] == (
+        "publication 1: its columns do not have its hash, they were changed",
+        "publication 1 says final until 2026-11-30T10:00:00Z, its seals say 2026-11-30T12:00:00Z",
+    )
+
+
+def test_late_arrivals_are_a_note_and_a_revision_takes_them_in(world: SealedWorld) -> None:
+    """Law 11 for both revisions: each is recounted at its own cut, the published figures are those of the newer one."""
+    world.archive([logged(5, HOUR)])
+    (verdict,) = [verdict for verdict in verify(world.settings, [HOUR]) if verdict.subject == FIRST]
+    assert verdict.is_agreeing
+    assert verdict.notes == ("1 raw clicks came after the cut and wait for a revision",)
+    world.seal(HOUR)
+    assert differences(world) == {FIRST: ("seal 4 is not published; the published figures are those of seal 1",)}
+    world.publish()
+    (verdict,) = [verdict for verdict in verify(world.settings, [HOUR]) if verdict.subject == FIRST]
+    assert verdict == Verdict(FIRST, "seal 4, revision 1: 5 raw = 3 billable + 1 duplicate + 1 head")
+
+
+def test_an_old_revision_that_does_not_recount_is_named(world: SealedWorld) -> None:
+    world.archive([logged(5, HOUR)])
+    world.seal(HOUR, digest="f" * 64)
+    world.seal(HOUR)
+    world.publish()
+    (line,) = differences(world)[FIRST]
+    assert line.startswith(f"seal 4: digest {'f' * 64} sealed, ")
+
+
+def test_an_hour_without_a_seal_is_no_agreement(world: SealedWorld) -> None:
+    verdicts = list(verify(world.settings, [LAST_HOUR + timedelta(hours=1)]))
+    assert [verdict.differences for verdict in verdicts] == [(), ("it has no seal",), ()]
+
+
+def test_nothing_published_yet(tmp_path: Path) -> None:
+    world = sealed_world(tmp_path)
+    world.archive([logged(0, HOUR)])
+    world.seal(HOUR)
+    verdicts = list(verify(world.settings, [HOUR]))
+    assert [verdict.differences for verdict in verdicts] == [
+        (),
+        ("seal 1 is not published; nothing of it is",),
+    ]
+
+
+def test_the_ledgers_may_be_empty(tmp_path: Path) -> None:
+    verdicts = list(verify(sealed_world(tmp_path).settings, [HOUR]))
+    assert [(verdict.found, verdict.differences) for verdict in verdicts] == [
+        ("0 seals, 0 publications, no head", ()),
+        ("not sealed", ("it has no seal",)),
+    ]
+
+
+def test_another_rule_version_is_not_judged(tmp_path: Path) -> None:
+    world = sealed_world(tmp_path)
+    world.archive([logged(0, HOUR)])
+    world.seal(HOUR, rule_version=2)
+    world.publish()
+    (_, hour, _) = verify(world.settings, [HOUR])
+    assert hour.differences == ("seal 1 follows rule version 2, this recount knows 1 only",)
+
+
+def test_a_raw_file_that_is_gone_is_told_and_the_other_hours_are_verified(world: SealedWorld) -> None:
+    for path in DeltaTable(table_uri(world.settings, "raw_clicks")).file_uris():
+        if "click_hour=10" in path:
+            Path(path).unlink()
+    found = differences(world)
+    assert found.keys() == {SECOND}
+    assert found[SECOND][0].startswith("a file of raw_clicks cannot be read")
+
+
+def test_a_ledger_that_cannot_be_read_is_named(world: SealedWorld) -> None:
+    path = Path(DeltaTable(table_uri(world.settings, "seals")).file_uris()[0])
+    path.write_bytes(path.read_bytes()[:-10])
+    with pytest.raises(IntegrityError, match="table seals cannot be read"):
+        list(verify(world.settings, HOURS))
+
+
+def test_the_horizon_is_that_of_the_seal(tmp_path: Path) -> None:
+    """A copy 2 days apart is billable to a seal that was made with a horizon of 1 day."""
+    world = sealed_world(tmp_path)
+    world.archive([logged(0, HOUR - timedelta(days=2)), logged(1, HOUR, impression_id="imp-0-0")])
+    world.seal(HOUR, horizon_days=1)
+    (_, hour) = verify(world.settings, [HOUR])
+    assert "seal 1: 0 billable clicks sealed, 1 recounted" in hour.differences
+
+
+def test_positions_are_as_the_seal_names_them(world: SealedWorld) -> None:
+    """A topic that was recreated is another log: its offsets start anew and shadow nothing of the old one."""
+    world.archive([logged(0, LAST_HOUR, log=2), logged(0, LAST_HOUR, log=2, partition=1, impression_id="imp-0-0")])
+    world.seal(LAST_HOUR)
+    world.publish()
+    assert differences(world) == {}
+    (seal,) = [seal for seal in read_seals(world.settings) if seal.revision == 1]
+    assert seal.cut == {"1:0": 5, "2:0": 1, "2:1": 1}
+    assert {outcome.winner for outcome in world.outcomes(LAST_HOUR, seal.cut)} == {LogPosition(1, 0, 0)}

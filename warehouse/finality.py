@@ -1,0 +1,22 @@
+"""Which hours are sealed and visible, from the two ledgers.
+
+Belongs here: the look into the ledgers. What final_until means is ``domain/finality.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from domain.seals import current_seals
+from domain.settings import Settings
+from warehouse.publications import latest_publication
+from warehouse.seals import read_seals
+
+
+def unsealed_hours(settings: Settings, hours: Sequence[datetime]) -> list[datetime]:
+    """Those of ``hours`` (starts, UTC) that are not both sealed and published."""
+    publication = latest_publication(settings)
+    published = publication.seal_number if publication else 0
+    sealed = {hour for hour, seal in current_seals(read_seals(settings)).items() if seal.seal_number <= published}
+    return [hour for hour in hours if hour not in sealed]

@@ -1,0 +1,37 @@
+"""How many rows a table holds, all in all or of some hours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from functools import reduce
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+
+from domain.settings import Settings
+from warehouse.layout import dataset_of, open_table
+from warehouse.tables import TABLES
+
+
+def count_rows(settings: Settings, name: str, hours: Sequence[datetime] | None = None) -> int:
+    """Count of rows; with ``hours`` (starts, UTC) of those alone, in a table that is partitioned by click_date.
+
+    Only partitions of these hours are opened; without ``hours`` no data file is read at all.
+    """
+    rows = dataset_of(open_table(settings, name))
+    if hours is None:
+        return rows.count_rows()
+    if not hours:
+        return 0
+    return rows.count_rows(filter=reduce(lambda a, b: a | b, [_is_in(name, hour) for hour in hours]))
+
+
+def _is_in(name: str, hour: datetime) -> ds.Expression:
+    of_date = ds.field("click_date") == pa.scalar(hour.date(), pa.date32())
+    columns = TABLES[name].column_names
+    if "click_hour" in columns:
+        return of_date & (ds.field("click_hour") == pa.scalar(hour.hour, pa.int32()))
+    if "hour" in columns:
+        return of_date & (ds.field("hour") == pa.scalar(hour, pa.timestamp("us", "UTC")))
+    return of_date
