@@ -7,6 +7,7 @@ order: the broker is there before all others and goes after them, or a click ser
 from __future__ import annotations
 
 import shlex
+import subprocess
 import sys
 from contextlib import ExitStack
 
@@ -14,7 +15,7 @@ from honcho import manager
 from honcho.environ import parse_procfile
 
 from cli.checks import listener_of, ports_of
-from cli.console import note, print_error
+from cli.console import note, print_error, working
 from cli.jars import REPOSITORY
 from clicklog.broker import start_broker
 from clicklog.topics import check_topics, ensure_topics
@@ -27,12 +28,21 @@ STOP_SECONDS = 60
 INTERRUPTED = 130
 
 
+class DagsterStorageError(TallystickError):
+    """Dagster could not make or open its folder of runs and schedules."""
+
+
 class PortTakenError(TallystickError):
     """A port that one of the processes needs is taken."""
 
 
 def commands(settings: Settings) -> dict[str, str]:
     """The shell command of each process of the Procfile, with what all of them must know alike."""
+    processes = parse_procfile((REPOSITORY / "Procfile").read_text(encoding="utf-8")).processes
+    return {name: f"{_exports(settings)}; exec {command}" for name, command in processes.items()}
+
+
+def _exports(settings: Settings) -> str:
     variables = {
         "TALLYSTICK_HOME": settings.home,
         "TALLYSTICK_BIND_ADDRESS": settings.bind_address,
@@ -41,9 +51,34 @@ def commands(settings: Settings) -> dict[str, str]:
         "DAGSTER_STORAGE": settings.home / "dagster",
         "PYTHONUNBUFFERED": 1,
     }
-    exports = "; ".join(f"export {name}={shlex.quote(str(value))}" for name, value in variables.items())
-    processes = parse_procfile((REPOSITORY / "Procfile").read_text(encoding="utf-8")).processes
-    return {name: f"{exports}; exec {command}" for name, command in processes.items()}
+    return "; ".join(f"export {name}={shlex.quote(str(value))}" for name, value in variables.items())
+
+
+def prepare_dagster(settings: Settings) -> None:
+    """Let one process make Dagster's storage: two that find none make it twice at once, and it is broken for good."""
+    storage = settings.home / "dagster"
+    made = storage / "made"
+    if made.exists():
+        return
+    storage.mkdir(parents=True, exist_ok=True)
+    with working("making Dagster's storage"):
+        command = f"{_exports(settings)}; exec .venv/bin/dagster instance info"
+        done = subprocess.run(  # noqa: S602  our own command, values quoted
+            command,
+            shell=True,
+            cwd=REPOSITORY,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    if done.returncode:
+        raise DagsterStorageError(
+            f"Dagster cannot make its storage: {done.stderr.strip().rsplit(chr(10), 1)[-1]}",
+            f"a folder {storage} that it can use",
+            "remove that folder and try again; it holds the history of runs, no figures",
+        )
+    made.touch()
 
 
 def refuse_taken_ports(settings: Settings) -> None:
@@ -61,7 +96,7 @@ def refuse_taken_ports(settings: Settings) -> None:
 def up(settings: Settings) -> int:
     """Runs everything until one of the processes ends or Ctrl-C is typed; the exit code of the first that ended."""
     refuse_taken_ports(settings)
-    (settings.home / "dagster").mkdir(parents=True, exist_ok=True)
+    prepare_dagster(settings)
     with ExitStack() as stack:
         if settings.is_broker_embedded:
             stack.enter_context(start_broker(settings, note))

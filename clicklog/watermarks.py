@@ -133,7 +133,7 @@ def _fault(document: dict[str, object], watermark: Watermark, key: bytes) -> str
         return f"v is {document.get('v')!r}, not {WATERMARK_VERSION}"
     if not isinstance(watermark.server_id, str) or watermark.server_id.encode() != key:
         return f"server_id is {watermark.server_id!r}"
-    if not _SERVER_ID.search(watermark.server_id):
+    if not _SERVER_ID.fullmatch(watermark.server_id):
         return f"server_id does not match {_SERVER_ID.pattern}"
     if not isinstance(watermark.is_closing, bool):
         return f"is_closing is {watermark.is_closing!r}"

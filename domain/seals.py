@@ -94,8 +94,9 @@ def chain_drafts(seals: Sequence[Seal], drafts: Sequence[SealDraft], sealed_at: 
     """What the drafts become behind ``seals`` (ascending). ``IntegrityError`` if one is not the next of its hour."""
     revisions = {hour: seal.revision for hour, seal in current_seals(seals).items()}
     previous_hash = seals[-1].hash if seals else GENESIS_HASH
+    first = seals[-1].seal_number + 1 if seals else 1
     chained: list[Seal] = []
-    for number, draft in enumerate(drafts, start=len(seals) + 1):
+    for number, draft in enumerate(drafts, start=first):
         _check_revision(draft, revisions.get(draft.hour))
         said = {field.name: getattr(draft, field.name) for field in fields(SealDraft)}
         seal = Seal(**said, seal_number=number, sealed_at=sealed_at, previous_hash=previous_hash, hash="")

@@ -13,22 +13,21 @@ from datetime import datetime
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from domain.buckets import format_utc, hours_by_day
-from domain.conservation import rollup_violations
-from domain.errors import IntegrityError
+from domain.buckets import hours_by_day
 from domain.finality import final_until
 from domain.publications import Publication, PublicationDraft
 from domain.seals import Seal, current_seals
 from domain.settings import Settings
-from spark_jobs.reconcile_checks import rollup_pairs
+from spark_jobs.publish_check import check_final_tables
 from spark_jobs.reconcile_seal import read_sound_seals
-from spark_jobs.transforms.rollup import days_of_hours, hours_of_minutes, unequal_rollups
+from spark_jobs.transforms.rollup import days_of_hours, hours_of_minutes
 from warehouse.layout import table_uri
 from warehouse.publications import append_publication, latest_publication
 from warehouse.spark.replace import replace_partitions
 from warehouse.tables.final_clicks_day import FINAL_CLICKS_DAY
 from warehouse.tables.final_clicks_hour import FINAL_CLICKS_HOUR
 from warehouse.tables.final_clicks_minute import FINAL_CLICKS_MINUTE
+from warehouse.tables.reconciled_clicks_minute import RECONCILED_CLICKS_MINUTE
 
 AfterStep = Callable[[str], None]
 """Told the name of each commit right after it; tests die there."""
@@ -53,8 +52,14 @@ def publish(
     for day, hours in hours_by_day(list(set(fresh))).items():
         of_day = [seal for hour, seal in sorted(current.items()) if hour.date() == day]
         versions = _rewrite(spark, settings, of_day, hours, after_step)
-        _check(spark, settings, of_day)
-    draft = PublicationDraft(seal_number=seals[-1].seal_number, final_until=_until(current), **versions)
+        check_final_tables(settings, of_day, versions)
+    draft = PublicationDraft(
+        seal_number=seals[-1].seal_number,
+        minute_version=versions[FINAL_CLICKS_MINUTE.name],
+        hour_version=versions[FINAL_CLICKS_HOUR.name],
+        day_version=versions[FINAL_CLICKS_DAY.name],
+        final_until=_until(current),
+    )
     publication = append_publication(settings, draft, latest.publication_number if latest else 0, clock())
     after_step("published")
     return publication
@@ -74,49 +79,28 @@ def _rewrite(
     versions.
     """
     day = hours[0].date()
-    minutes = _sealed_minutes(spark, settings, of_day)
+    minutes = _sealed_minutes(spark, settings, of_day).persist()
     by_hour = hours_of_minutes(minutes)
     of_hours = sorted(hour.hour for hour in hours)
-    minute_rows = minutes.where(F.col("click_hour").isin(of_hours)).hint("rebalance", "click_hour")
-    versions = {"minute_version": replace_partitions(minute_rows, settings, FINAL_CLICKS_MINUTE, day, of_hours)}
-    after_step("minutes replaced")
-    versions["hour_version"] = replace_partitions(by_hour.coalesce(1), settings, FINAL_CLICKS_HOUR, day)
-    after_step("hours replaced")
-    versions["day_version"] = replace_partitions(days_of_hours(by_hour).coalesce(1), settings, FINAL_CLICKS_DAY, day)
-    after_step("day replaced")
+    rewritten = minutes.where(F.col("click_hour").isin(of_hours)).hint("rebalance", "click_hour")
+    versions = {}
+    try:
+        versions[FINAL_CLICKS_MINUTE.name] = replace_partitions(rewritten, settings, FINAL_CLICKS_MINUTE, day, of_hours)
+        after_step("minutes replaced")
+        versions[FINAL_CLICKS_HOUR.name] = replace_partitions(by_hour, settings, FINAL_CLICKS_HOUR, day)
+        after_step("hours replaced")
+        versions[FINAL_CLICKS_DAY.name] = replace_partitions(days_of_hours(by_hour), settings, FINAL_CLICKS_DAY, day)
+        after_step("day replaced")
+    finally:
+        minutes.unpersist()
     return versions
 
 
 def _sealed_minutes(spark: SparkSession, settings: Settings, of_day: Sequence[Seal]) -> DataFrame:
     """The minutes of exactly the attempts that the seals name; with literals, so that nothing else is read."""
-    rows = _of_date(spark, settings, "reconciled_clicks_minute", of_day)
-    attempts = [seal.attempt for seal in of_day]
-    is_sealed = F.col("click_hour").isin([seal.hour.hour for seal in of_day]) & F.col("attempt").isin(attempts)
-    return rows.where(is_sealed).drop("attempt")
-
-
-def _check(spark: SparkSession, settings: Settings, of_day: Sequence[Seal]) -> None:
-    """Law 9 on what readers are about to see, and each hour against its seal."""
-    tables = (FINAL_CLICKS_MINUTE, FINAL_CLICKS_HOUR, FINAL_CLICKS_DAY)
-    minutes, hours, days = (_of_date(spark, settings, table.name, of_day) for table in tables)
-    violations = rollup_violations(rollup_pairs(unequal_rollups(minutes, hours, days)))
-    found = {
-        row["click_hour"]: row["clicks"]
-        for row in minutes.groupBy("click_hour").agg(F.sum("clicks").alias("clicks")).collect()
-    }
-    violations += [
-        f"hour {format_utc(seal.hour)} has {found.get(seal.hour.hour, 0)} clicks, its seal {seal.billable_clicks}"
-        for seal in of_day
-        if found.get(seal.hour.hour, 0) != seal.billable_clicks
-    ]
-    if violations:
-        raise IntegrityError(
-            f"the final tables do not add up: {'; '.join(violations)}",
-            "day = sum of hours = sum of minutes = what was sealed",
-            "nothing was published, readers see the figures before; find the cause and run this again",
-        )
-
-
-def _of_date(spark: SparkSession, settings: Settings, table: str, of_day: Sequence[Seal]) -> DataFrame:
-    rows = spark.read.format("delta").load(table_uri(settings, table))
-    return rows.where(F.col("click_date") == F.lit(of_day[0].hour.date()))
+    rows = spark.read.format("delta").load(table_uri(settings, RECONCILED_CLICKS_MINUTE.name))
+    is_day = F.col("click_date") == F.lit(of_day[0].hour.date())
+    is_sealed = F.col("click_hour").isin([seal.hour.hour for seal in of_day]) & F.col("attempt").isin(
+        [seal.attempt for seal in of_day]
+    )
+    return rows.where(is_day & is_sealed).drop("attempt")

@@ -2,7 +2,8 @@
 
 Belongs here: the order of steps and the lock. Each step is a file: the plan ``planning.py``, counting
 ``reconcile_count.py``, writing ``reconcile_attempt.py``, the laws ``reconcile_checks.py``, the seal
-``reconcile_seal.py``, a sealed hour again ``reconcile_verify.py``, what readers see ``publish.py``.
+``reconcile_seal.py``, the comparison with live ``reconcile_drift.py``,
+a sealed hour again ``reconcile_verify.py``, what readers see ``publish.py``.
 
 Between any two commits the process may die. An attempt without a seal is nothing, and is counted again; a seal without
 a publication is published by the next run, whatever hours that one is asked for.
@@ -24,20 +25,14 @@ from domain.settings import Settings
 from spark_jobs.params import HourPlan, HourReceipt, ReconcileParams, ReconcileReceipt, receipt_of_plan
 from spark_jobs.planning import plan
 from spark_jobs.publish import AfterStep, publish
-from spark_jobs.reconcile_attempt import Attempts, new_attempt_id, write_counts, write_drift, write_exclusions
-from spark_jobs.reconcile_checks import (
-    HourDrift,
-    HourFigures,
-    check_conservation,
-    check_rollups,
-    drift_of_hours,
-    figures,
-    tally,
-)
+from spark_jobs.reconcile_attempt import Attempts, new_attempt_id, write_counts, write_exclusions
+from spark_jobs.reconcile_checks import HourFigures, check_laws, figures
 from spark_jobs.reconcile_count import DayCount, counted_hours
+from spark_jobs.reconcile_drift import DayDrift, HourDrift
 from spark_jobs.reconcile_log import ClickLog
 from spark_jobs.reconcile_seal import read_sound_seals, seal_attempts
 from spark_jobs.reconcile_verify import verify_hours
+from spark_jobs.reconcile_written import written_attempt
 from warehouse.ads import ads_version
 from warehouse.layout import code_version
 from warehouse.locks import writer_lock
@@ -135,21 +130,19 @@ def _seal_day(run: _Run, day: date, plans: Sequence[HourPlan]) -> dict[datetime,
 def _write_attempt(
     run: _Run, count: DayCount, attempts: Attempts
 ) -> tuple[dict[int, HourFigures], dict[int, HourDrift]]:
-    """Writes, reads back, checks the laws; by hour of the day what was found."""
+    """Writes, reads back, judges; by hour of the day what was found."""
     write_counts(count, attempts)
     run.after_step("counts written")
     write_exclusions(count, attempts)
     run.after_step("exclusions written")
-    tallies = tally(count, attempts).persist()
-    try:
-        check_conservation(count, tallies)
-        check_rollups(count, attempts)
-        found = figures(count, tallies)
-        write_drift(count, attempts, tallies)
-    finally:
-        tallies.unpersist()
+    digests = count.digests()
+    repeats = count.repeats_beyond(run.settings.live_horizon)
+    with written_attempt(run.settings, count.day, count.cuts, attempts) as written:
+        check_laws(written, count.day)
+        found = figures(written, count.day, digests)
+        drift = DayDrift(run.settings, count.day, attempts, repeats).write(written)
     run.after_step("drift written")
-    return found, drift_of_hours(count, attempts)
+    return found, drift
 
 
 def _draft(run: _Run, one: HourPlan, attempt: str, found: HourFigures) -> SealDraft:

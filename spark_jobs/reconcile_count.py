@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 
 from pyspark import StorageLevel
@@ -20,10 +20,10 @@ from pyspark.sql import functions as F
 from domain.errors import IntegrityError
 from domain.settings import Settings
 from spark_jobs.transforms.cut import Cut, is_below_cut
-from spark_jobs.transforms.dedup import LookBack, find_winners, look_up_copies
+from spark_jobs.transforms.dedup import POSITION, LookBack, find_winners, look_up_copies
 from spark_jobs.transforms.digest import sum_digest_words
-from spark_jobs.transforms.outcomes import CLICK_KIND, UNARCHIVED, judge_clicks
-from spark_jobs.transforms.parse import dimensions, identity, minted_at
+from spark_jobs.transforms.outcomes import CLICK_KIND, UNARCHIVED, events_of, judge_events
+from spark_jobs.transforms.parse import dimensions, identity
 from warehouse.layout import table_uri
 
 EMPTY_DIGEST = "0" * 64
@@ -31,10 +31,18 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
+class Digested:
+    """The digest of an hour's billable set, and how many clicks went in."""
+
+    digest: str
+    clicks: int
+
+
+@dataclass(frozen=True)
 class DayCount:
     """The outcomes of all raw clicks of some hours of a date, kept at hand for as long as they are needed.
 
-    ``cuts``: by hour of the day, all of the same horizon.
+    ``cuts``: by hour of the day.
     """
 
     spark: SparkSession
@@ -52,39 +60,33 @@ class DayCount:
     def excluded(self) -> DataFrame:
         return self.outcomes.where("reason IS NOT NULL")
 
-    def read(self, table: str) -> DataFrame:
-        """Rows of a table; not yet of the date."""
-        return _read(self.spark, self.settings, table)
-
-    def rows_of_hours(self, table: str) -> DataFrame:
-        """Rows of a table that is partitioned by date and hour, those of the hours."""
-        return _of_hours(self.read(table), self.day, self.cuts)
-
-    def raw(self) -> DataFrame:
-        """The raw clicks that are counted, read again."""
-        return _raw(self.spark, self.settings, self.day, self.cuts)
-
-    def digests(self) -> dict[int, tuple[str, int]]:
-        """Per hour the digest of its billable set and how many clicks went in."""
+    def digests(self) -> dict[int, Digested]:
+        """Of each hour of the day; clicks or not."""
         rows = sum_digest_words(self.billable, "click_hour").collect()
-        found = {row["click_hour"]: (row["digest"], row["digested_clicks"]) for row in rows}
-        return {hour: found.get(hour, (EMPTY_DIGEST, 0)) for hour in self.cuts}
+        found = {row["click_hour"]: Digested(row["digest"], row["digested_clicks"]) for row in rows}
+        return {hour: found.get(hour, Digested(EMPTY_DIGEST, 0)) for hour in self.cuts}
 
-    def repeats_beyond(self, live_horizon: timedelta) -> DataFrame | None:
-        """Duplicates that no other copy precedes within the live horizon: live has counted them. None if there are
-        none.
+    def repeats_beyond(self, live_horizon: timedelta) -> dict[tuple[int, int], int]:
+        """Per hour of the day and advertiser: duplicates that live counted, since no copy precedes them within its
+        horizon. Those that live refused as late are not among them.
 
-        Where even the earliest copy within the final horizon lies within the live one, it is none of them; only the
-        others, which are rare, are looked up again.
+        Where even the earliest copy within the final horizon lies within the live one, a duplicate is none of them;
+        only the others, which are rare, are looked up again.
         """
-        is_far = F.col("winner.logged_at") < F.col("logged_at") - F.lit(live_horizon)
-        far = self.excluded.where(is_far)
-        if far.isEmpty():
-            return None
-        clicks = far.withColumns({"identity": identity(), "minted_at": minted_at(), "dimensions": dimensions()})
-        copies = look_up_copies(self.read("click_identities"), clicks, self.span, self.cuts)
-        nearest = find_winners(clicks.drop("winner"), copies, live_horizon)
-        return nearest.where("winner.log = log AND winner.partition = partition AND winner.offset = offset")
+        far = self.excluded.where(F.col("winner.logged_at") < F.col("logged_at") - F.lit(live_horizon))
+        far_clicks = far.count()
+        if not far_clicks:
+            return {}
+        derived = {"identity": identity(), "dimensions": dimensions(), "is_old": F.lit(True)}
+        clicks = far.drop("winner", "reason").withColumns(derived)
+        identities = read_table(self.spark, self.settings, "click_identities")
+        copies = look_up_copies(identities, clicks, replace(self.span, old_clicks=far_clicks), self.cuts)
+        own = [F.col(f"winner.{name}") == F.col(name) for name in POSITION]
+        first = find_winners(clicks, copies, live_horizon).where(own[0] & own[1] & own[2])
+        late = read_table(self.spark, self.settings, "late_clicks").where(F.col("click_date") == F.lit(self.day))
+        counted = first.join(late.select(*POSITION), list(POSITION), "left_anti")
+        rows = counted.groupBy("click_hour", "advertiser_id").count().collect()
+        return {(row["click_hour"], row["advertiser_id"]): row["count"] for row in rows}
 
 
 @contextmanager
@@ -95,9 +97,10 @@ def counted_hours(
 
     ``IntegrityError`` if a click has no row in click_identities, here or in what is done with the result.
     """
-    raw = _raw(spark, settings, day, cuts)
-    span = _span(raw, horizon)
-    outcomes = judge_clicks(raw, _read(spark, settings, "click_identities"), span, cuts)
+    raw = of_hours(read_table(spark, settings, "raw_clicks"), day, cuts).where(is_below_cut(cuts))
+    events = events_of(raw).persist(StorageLevel.MEMORY_AND_DISK)
+    span = _span(events, horizon)
+    outcomes = judge_events(events, read_table(spark, settings, "click_identities"), span, cuts)
     outcomes = outcomes.persist(StorageLevel.MEMORY_AND_DISK)
     try:
         yield DayCount(spark, settings, day, cuts, span, outcomes)
@@ -112,24 +115,23 @@ def counted_hours(
         ) from error
     finally:
         outcomes.unpersist()
+        events.unpersist()
 
 
-def _span(raw: DataFrame, horizon: timedelta) -> LookBack:
-    """Of no clicks: a span in which nothing was logged."""
+def read_table(spark: SparkSession, settings: Settings, name: str) -> DataFrame:
+    """The newest version of a table."""
+    return spark.read.format("delta").load(table_uri(settings, name))
+
+
+def of_hours(rows: DataFrame, day: date, hours: Mapping[int, object]) -> DataFrame:
+    """Those of some hours of a date, with literals, so that other partitions are not even listed."""
+    return rows.where((F.col("click_date") == F.lit(day)) & F.col("click_hour").isin(sorted(hours)))
+
+
+def _span(events: DataFrame, horizon: timedelta) -> LookBack:
+    """Of no clicks: a span in which nothing was ever logged."""
     logged_us = F.unix_micros("logged_at")
-    (row,) = raw.where(F.col("kind") == CLICK_KIND).agg(F.min(logged_us), F.max(logged_us)).collect()
-    first, last = (_EPOCH + timedelta(microseconds=us or 0) for us in row)
-    return LookBack(first, last, horizon)
-
-
-def _raw(spark: SparkSession, settings: Settings, day: date, cuts: Mapping[int, Cut]) -> DataFrame:
-    return _of_hours(_read(spark, settings, "raw_clicks"), day, cuts).where(is_below_cut(cuts))
-
-
-def _of_hours(rows: DataFrame, day: date, cuts: Mapping[int, Cut]) -> DataFrame:
-    """With literals, so that other partitions are not even listed."""
-    return rows.where((F.col("click_date") == F.lit(day)) & F.col("click_hour").isin(sorted(cuts)))
-
-
-def _read(spark: SparkSession, settings: Settings, table: str) -> DataFrame:
-    return spark.read.format("delta").load(table_uri(settings, table))
+    clicks = events.where(F.col("kind") == CLICK_KIND)
+    (row,) = clicks.agg(F.min(logged_us), F.max(logged_us), F.count_if("is_old")).collect()
+    first, last = (_EPOCH + timedelta(microseconds=us or 0) for us in row[:2])
+    return LookBack(first, last, row[2], horizon)

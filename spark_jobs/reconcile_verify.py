@@ -52,11 +52,13 @@ def _compare(count: DayCount, seals: Mapping[int, Seal]) -> None:
     exclusions = _differences(exclusions_of(count), written_exclusions(count, attempts), _EXCLUSION, ())
     for hour, described in (*_described(counts), *_described(exclusions)):
         raise _refusal(seals[hour], f"a row that was written otherwise or not at all: {described}", "the sealed rows")
-    for hour, (digest, billable) in count.digests().items():
+    for hour, found in count.digests().items():
         seal = seals[hour]
-        if (digest, billable) != (seal.digest, seal.billable_clicks):
+        if (found.digest, found.clicks) != (seal.digest, seal.billable_clicks):
             raise _refusal(
-                seal, f"{billable} billable clicks, digest {digest}", f"{seal.billable_clicks}, digest {seal.digest}"
+                seal,
+                f"{found.clicks} billable clicks, digest {found.digest}",
+                f"{seal.billable_clicks}, digest {seal.digest}",
             )
 
 

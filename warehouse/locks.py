@@ -27,7 +27,7 @@ from domain.settings import Settings
 from warehouse.clock import now
 
 POLL_SECONDS = 0.05
-ASK_SECONDS = 0.2
+ASK_SECONDS = 1.0
 """``is_locked`` holds a lock for a moment; a writer that meets it tries again for this long before it gives up."""
 CHILD_WAIT_SECONDS = 60.0
 START_TOLERANCE_SECONDS = 5.0

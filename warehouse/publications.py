@@ -23,15 +23,17 @@ def append_publication(
 ) -> Publication:
     """Makes the draft visible behind publication ``expected_head`` (0 for an empty ledger), and reads it back.
 
-    Atomic, durable, not repeatable. ``LedgerConflictError`` if the newest publication is another one, however close the
+    Atomic, not repeatable. ``LedgerConflictError`` if the newest publication is another one, however close the
     race; then nothing became visible.
     """
     snapshot = open_table(settings, NAME)
     publications = _publications(snapshot)
-    check_head(NAME, len(publications), expected_head)
-    fresh = chain_draft(publications[-1] if publications else None, draft, published_at)
+    before = publications[-1] if publications else None
+    check_head(NAME, before.publication_number if before else 0, expected_head)
+    fresh = chain_draft(before, draft, published_at)
     append_after(settings, NAME, snapshot, [asdict(fresh)])
-    check_stored(NAME, read_publications(settings)[expected_head : expected_head + 1], [fresh])
+    stored = [publication for publication in read_publications(settings) if publication.number > expected_head]
+    check_stored(NAME, stored[:1], [fresh])
     return fresh
 
 

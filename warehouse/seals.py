@@ -25,17 +25,18 @@ def append_seals(
 ) -> list[Seal]:
     """Seals the drafts in one commit behind the seal ``expected_head`` (0 for an empty ledger), and reads them back.
 
-    Atomic, durable, not repeatable: the same call again finds another head. ``LedgerConflictError`` if the newest seal
-    is another one, however close the race; then none of the drafts is sealed. No drafts make no commit.
+    Atomic; not repeatable: the same call again finds another head. ``LedgerConflictError`` if the newest seal is
+    another one, however close the race; then none of the drafts is sealed. No drafts make no commit.
     """
     snapshot = open_table(settings, NAME)
     seals = _seals(snapshot)
-    check_head(NAME, len(seals), expected_head)
+    check_head(NAME, seals[-1].seal_number if seals else 0, expected_head)
     if not drafts:
         return []
     fresh = chain_drafts(seals, drafts, sealed_at)
     append_after(settings, NAME, snapshot, [seal.columns() for seal in fresh])
-    check_stored(NAME, read_seals(settings)[expected_head : expected_head + len(fresh)], fresh)
+    stored = [seal for seal in read_seals(settings) if seal.seal_number > expected_head]
+    check_stored(NAME, stored[: len(fresh)], fresh)
     return fresh
 
 

@@ -19,9 +19,9 @@ from clicklog.producer import ClickProducer
 from domain.errors import TallystickError
 from domain.settings import Settings
 
-DELIVERY_TIMEOUT_SECONDS = 2.0
-"""How long the log may take for a click. A visitor does not wait longer for a page, and what is given up early is
-seldom delivered after all, which would count a click whose visitor got an error."""
+DELIVERY_TIMEOUT_SECONDS = 5.0
+"""How long the log may take for a click. Hardly a visitor waits longer for a page, and what is given up early is seldom
+delivered after all, which would count a click whose visitor got an error."""
 
 SETTLED_WITHIN_SECONDS = DELIVERY_TIMEOUT_SECONDS + 2.0
 """By then every record is settled: librdkafka looks for expired records about once a second."""

@@ -22,7 +22,9 @@ from spark_jobs.transforms.cut import Cut, is_below_cut
 MINT_MARGIN = timedelta(minutes=5)
 """Clocks of whoever mints impressions and of the broker may disagree by this much."""
 RECENTLY_MINTED = timedelta(hours=1)
-"""Most clicks come this soon after their impression. Older and opaque ones are looked up one by one, further back."""
+"""Most clicks come this soon after their impression. Older and opaque ones are looked up further back, one by one."""
+BROADCAST_CLICKS = 1_000_000
+"""Up to so many old clicks go to every task whole (some 60 MB); more of them are met by a shuffle."""
 POSITION = ("log", "partition", "offset")
 COPY = ("logged_at", *POSITION, "dimensions")
 """What is known of a copy: first the order in which copies are judged, then a hash of what they should agree in."""
@@ -31,10 +33,13 @@ _MICROSECOND = timedelta(microseconds=1)
 
 @dataclass(frozen=True)
 class LookBack:
-    """How far back copies matter. ``first_logged_at`` and ``last_logged_at`` bound the clicks that are judged."""
+    """How far back copies matter to some clicks: those logged from ``first_logged_at`` to ``last_logged_at``, of which
+    ``old_clicks`` are of older or opaque impressions.
+    """
 
     first_logged_at: datetime
     last_logged_at: datetime
+    old_clicks: int
     horizon: timedelta
 
     @property
@@ -44,36 +49,44 @@ class LookBack:
 
     @property
     def near_start(self) -> datetime:
-        """Copies since then are looked at for all clicks, those before it for clicks on older impressions only."""
+        """Copies since then are looked at for all clicks, those before it for old clicks only."""
         return max(self.start, self.first_logged_at - RECENTLY_MINTED - MINT_MARGIN)
+
+
+def is_old() -> Column:
+    """Whether copies of a click (logged_at, minted_at) may lie further back than recently minted ones can."""
+    return F.coalesce(F.col("minted_at") < F.col("logged_at") - F.lit(RECENTLY_MINTED), F.lit(True))
 
 
 def look_up_copies(identities: DataFrame, clicks: DataFrame, span: LookBack, cuts: Mapping[int, Cut]) -> DataFrame:
     """Every copy below its hour's cut that can matter: click_hour, identity and COPY, a row per copy and hour.
 
-    ``identities``: rows of ``click_identities``. ``clicks``: click_hour, identity, logged_at, minted_at.
+    ``identities``: rows of ``click_identities``. ``clicks``: click_hour, identity, is_old; ``span`` describes them.
 
-    All copies of a click are logged after its impression was minted. So copies before ``near_start`` matter to clicks
-    on older or opaque impressions only. Where an id claims a mint time later than its own logging, the claim is worth
-    nothing, and the copy is looked at wherever it stands.
+    All copies of a click are logged after its impression was minted. So copies before ``near_start`` matter to old
+    clicks only. Where an id claims a mint time later than its own logging, the claim is worth nothing, and the copy is
+    looked at wherever it stands.
     """
     copies = identities.where(_is_logged_between(span.start, span.last_logged_at))
     is_near = F.col("logged_at") >= F.lit(span.near_start)
-    is_minted_later = F.col("minted_at") > F.col("logged_at") + F.lit(MINT_MARGIN)
-    old = clicks.where(_matters_since(span.horizon) < F.lit(span.near_start)).select("identity").distinct()
-    far = (
-        copies.where(~is_near)
-        .join(old.withColumn("is_old", F.lit(True)), "identity", "left")
-        .where(is_minted_later | F.col("is_old"))
-    )
     asked_for = clicks.select("click_hour", "identity").distinct()
     return (
         copies.where(is_near)
-        .unionByName(far.drop("is_old"))
+        .unionByName(_far_copies(copies.where(~is_near), clicks, span))
         .join(asked_for, "identity")
         .where(is_below_cut(cuts))
         .select("click_hour", "identity", *COPY)
     )
+
+
+def _far_copies(copies: DataFrame, clicks: DataFrame, span: LookBack) -> DataFrame:
+    is_minted_later = F.col("minted_at") > F.col("logged_at") + F.lit(MINT_MARGIN)
+    if not span.old_clicks:
+        return copies.where(is_minted_later)
+    old = clicks.where("is_old").select("identity").distinct().withColumn("is_wanted", F.lit(True))
+    if span.old_clicks <= BROADCAST_CLICKS:
+        old = F.broadcast(old)
+    return copies.join(old, "identity", "left").where(is_minted_later | F.col("is_wanted")).drop("is_wanted")
 
 
 def find_winners(clicks: DataFrame, copies: DataFrame, horizon: timedelta) -> DataFrame:
@@ -103,11 +116,6 @@ def find_winners(clicks: DataFrame, copies: DataFrame, horizon: timedelta) -> Da
     )
     answered = both.withColumn("winner", F.last("copy", ignorenulls=True).over(met_so_far))
     return answered.where("is_question").drop("is_question", "at_us", "copy")
-
-
-def _matters_since(horizon: timedelta) -> Column:
-    """The earliest logged_at at which a copy of the click can stand and make it a duplicate."""
-    return F.greatest(F.col("logged_at") - F.lit(horizon), F.col("minted_at") - F.lit(MINT_MARGIN))
 
 
 def _is_logged_between(first: datetime, last: datetime) -> Column:

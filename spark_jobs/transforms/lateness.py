@@ -44,11 +44,15 @@ def is_in_hours(hours: list[datetime]) -> Column:
 
 
 def literal_by_partition(values: Mapping[int, object], spark_type: str) -> Column:
-    """A column that gives each partition its value; null for a partition that has none."""
-    column = F.lit(None).cast(spark_type)
-    for partition, value in values.items():
-        column = F.when(F.col("partition") == partition, F.lit(value).cast(spark_type)).otherwise(column)
-    return column
+    """A column that gives each partition its value; null for a partition that has none.
+
+    One literal of type map: Spark keeps such a value outside the code that it generates, so that values which change
+    with every batch do not make it compile the batch's code again.
+    """
+    if not values:
+        return F.lit(None).cast(spark_type)
+    entries = [F.lit(entry) for pair in values.items() for entry in pair]
+    return F.try_element_at(F.create_map(*entries).cast(f"map<int,{spark_type}>"), F.col("partition"))
 
 
 def _ranges(hours: list[datetime]) -> list[tuple[datetime, datetime]]:

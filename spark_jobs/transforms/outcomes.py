@@ -12,47 +12,38 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.transforms.cut import Cut
-from spark_jobs.transforms.dedup import COPY, POSITION, LookBack, find_winners, look_up_copies
+from spark_jobs.transforms.dedup import COPY, POSITION, LookBack, find_winners, is_old, look_up_copies
 from spark_jobs.transforms.parse import dimensions, identity, minted_at, minute
 
 CLICK_KIND = "click"
 UNARCHIVED = "TALLYSTICK-UNARCHIVED"
 """In the error with which Spark stops where a click has no row in click_identities."""
-_KEPT = (
-    "click_date",
-    "click_hour",
-    *POSITION,
-    "logged_at",
-    "impression_id",
-    "advertiser_id",
-    "campaign_id",
-    "ad_id",
-    "minute",
-    "country",
-    "device",
-    "reason",
-    "winner",
-)
+_COUNTED = ("advertiser_id", "campaign_id", "ad_id", "minute", "country", "device")
+_EVENT = ("click_date", "click_hour", *POSITION, "logged_at", "impression_id", *_COUNTED)
 
 
-def judge_clicks(raw_clicks: DataFrame, identities: DataFrame, span: LookBack, cuts: Mapping[int, Cut]) -> DataFrame:
-    """The outcome of each raw click: ``reason`` is null where it is billable, ``winner`` (COPY) where it has none.
+def events_of(raw_clicks: DataFrame) -> DataFrame:
+    """Of rows of ``raw_clicks`` what counting needs, and what finds the copies of a click."""
+    derived = {"minute": minute(), "identity": identity(), "minted_at": minted_at(), "dimensions": dimensions()}
+    events = raw_clicks.withColumns(derived).withColumn("is_old", is_old())
+    return events.select(*_EVENT, "kind", "identity", "dimensions", "is_old")
 
-    ``raw_clicks``: rows of the table, below their hours' cuts, of one date. ``identities``: rows of the table.
+
+def judge_events(events: DataFrame, identities: DataFrame, span: LookBack, cuts: Mapping[int, Cut]) -> DataFrame:
+    """The outcome of each event: ``reason`` is null where it is billable, ``winner`` (COPY) where it has none.
+
+    ``events``: as ``events_of`` gives them, of one date, below their hours' cuts. ``identities``: rows of the table.
     Kinds other than clicks go first, then duplicates. One row out for each row in.
     """
-    events = raw_clicks.withColumn("minute", minute())
-    clicks = events.where(F.col("kind") == CLICK_KIND).withColumns(
-        {"identity": identity(), "minted_at": minted_at(), "dimensions": dimensions()}
-    )
-    copies = look_up_copies(identities, clicks, span, cuts)
-    judged = find_winners(clicks, copies, span.horizon).withColumn("reason", _reason())
-    others = events.where(F.col("kind") != CLICK_KIND).withColumn("reason", F.col("kind"))
-    return (
-        judged.withColumn("winner", F.when(F.col("reason").isNotNull(), F.col("winner")))
-        .select(*_KEPT)
-        .unionByName(others.withColumn("winner", F.lit(None).cast(judged.schema["winner"].dataType)).select(*_KEPT))
-    )
+    is_click = F.col("kind") == CLICK_KIND
+    clicks = events.where(is_click)
+    judged = find_winners(clicks, look_up_copies(identities, clicks, span, cuts), span.horizon)
+    judged = judged.withColumn("reason", _reason())
+    judged = judged.withColumn("winner", F.when(F.col("reason").isNotNull(), F.col("winner")))
+    others = events.where(~is_click).withColumn("reason", F.col("kind"))
+    others = others.withColumn("winner", F.lit(None).cast(judged.schema["winner"].dataType))
+    kept = (*_EVENT, "reason", "winner")
+    return judged.select(*kept).unionByName(others.select(*kept))
 
 
 def _reason() -> Column:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -108,3 +109,12 @@ def test_an_embedded_broker_that_is_not_started_is_no_fault(tmp_path: Path) -> N
     finding = check_broker(Settings(home=tmp_path))
     assert "not running" in finding.found
     assert finding.remedy is None
+
+
+@pytest.mark.broker
+def test_a_log_that_is_right_is_fine_and_a_wrong_topic_is_named(log_settings: Settings) -> None:
+    assert check_broker(log_settings).remedy is None
+    longer = replace(log_settings, final_horizon_days=30)
+    finding = check_broker(longer)
+    assert f"topic {longer.clicks_topic} has retention.ms=" in finding.found
+    assert "--mend-topics" in (finding.remedy or "")

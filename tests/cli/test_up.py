@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 import socket
+import sqlite3
 import subprocess
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from cli.main import COMMANDS
-from cli.up import PortTakenError, commands, refuse_taken_ports
+from cli.up import DagsterStorageError, PortTakenError, commands, prepare_dagster, refuse_taken_ports
 from domain.settings import Settings
 from tests.conventions.sources import ROOT
 
@@ -54,3 +56,22 @@ def test_a_taken_port_is_refused_before_anything_starts(tmp_path: Path) -> None:
         settings = Settings(home=tmp_path, kafka_bootstrap="kafka.example:9092", metrics_port=port)
         with pytest.raises(PortTakenError, match=rf"port {port} is taken by process \d+; .* TALLYSTICK_METRICS_PORT"):
             refuse_taken_ports(settings)
+
+
+def test_dagsters_storage_is_made_once_and_by_one(tmp_path: Path) -> None:
+    """Made by webserver and daemon at once, its schedules had two heads of migrations and could never be opened."""
+    settings = Settings(home=tmp_path)
+    prepare_dagster(settings)
+    with closing(sqlite3.connect(tmp_path / "dagster" / "schedules" / "schedules.db")) as database:
+        assert len(database.execute("SELECT version_num FROM alembic_version").fetchall()) == 1
+    (tmp_path / "dagster" / "schedules" / "schedules.db").unlink()
+    prepare_dagster(settings)
+    assert not (tmp_path / "dagster" / "schedules" / "schedules.db").exists()
+
+
+def test_a_storage_that_cannot_be_made_is_an_error_with_a_remedy(tmp_path: Path) -> None:
+    (tmp_path / "dagster" / "schedules").mkdir(parents=True)
+    (tmp_path / "dagster" / "schedules" / "schedules.db").write_text("no database")
+    with pytest.raises(DagsterStorageError, match="remove that folder"):
+        prepare_dagster(Settings(home=tmp_path))
+    assert not (tmp_path / "dagster" / "made").exists()

@@ -193,4 +193,4 @@ def test_a_description_outlives_its_client(log_settings: Settings) -> None:
     producer.send(b"k", b"v")
     producer.flush(10)
     partitions = describe_topic(log_settings, log_settings.clicks_topic).partitions
-    assert sorted(partition.id for partition in partitions) == [0, 1, 2, 3]
+    assert sorted(partition.id for partition in partitions) == [0, 1, 2]

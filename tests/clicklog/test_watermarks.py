@@ -94,9 +94,10 @@ def test_bytes_that_are_no_watermark_are_refused(value: bytes) -> None:
         decode_watermark(b"edge-1", value)
 
 
-def test_an_id_that_no_event_can_carry_is_refused() -> None:
+@pytest.mark.parametrize("server_id", ["edge 1", "edge-1\n", "", "e" * 65], ids=repr)
+def test_an_id_that_no_event_can_carry_is_refused(server_id: str) -> None:
     with pytest.raises(WatermarkUnreadableError, match="server_id does not match"):
-        decode_watermark(*_record(replace(MARK, server_id="edge 1")))
+        decode_watermark(*_record(replace(MARK, server_id=server_id)))
 
 
 @pytest.mark.parametrize(

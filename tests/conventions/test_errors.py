@@ -32,7 +32,7 @@ def _error_classes() -> dict[str, type[TallystickError]]:
 
 
 def _row(error: type[TallystickError]) -> str:
-    paragraph = " ".join((inspect.getdoc(error) or "").split("\n\n")[0].split())
+    paragraph = " ".join((inspect.getdoc(error) or "").split("\n\n")[0].split()).replace("``", "`")
     return f"| `{error.__name__}` | {error.exit_code} | {'yes' if error.is_transient else 'no'} | {paragraph} |"
 
 

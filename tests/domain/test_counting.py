@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
+from pathlib import Path
 from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.buckets import HOUR, hour_of
+from domain.buckets import HOUR, hour_of, parse_utc
 from domain.counting import (
     CountKey,
     LoggedEvent,
@@ -308,3 +310,27 @@ def test_the_generated_logs_are_as_the_archive_makes_them(log: list[LoggedEvent]
     for partition in (0, 1):
         times = [e.logged_at for e in log if e.position.partition == partition]
         assert all(a <= b for a, b in pairwise(times))
+
+
+EXAMPLE_ROW = re.compile(r"^\| (\d+) \| (\S+Z) \| (\w+) \| (\w) \| (\w+) \| (\w+)(?: of (\d+))? \|$", re.MULTILINE)
+
+
+def examples() -> list[list[tuple[str, ...]]]:
+    """The tables under "Worked examples" of docs/counting.md."""
+    text = (Path(__file__).parents[2] / "docs" / "counting.md").read_text(encoding="utf-8")
+    tables = text.split("## Worked examples")[1].split("\n## ")[0].split("| offset |")[1:]
+    return [EXAMPLE_ROW.findall(table) for table in tables]
+
+
+@pytest.mark.parametrize("rows", examples())
+def test_the_worked_examples_of_the_documentation(rows: list[tuple[str, ...]]) -> None:
+    log = [
+        logged(int(offset), parse_utc(logged_at), kind=kind, impression_id=impression, country=country)
+        for offset, logged_at, kind, impression, country, _, _ in rows
+    ]
+    stated = {
+        int(offset): (None if outcome == "billable" else outcome, int(winner) if winner else None)
+        for offset, *_, outcome, winner in rows
+    }
+    assert len(stated) >= 3
+    assert verdicts(final_outcomes(log, WEEK)) == stated

@@ -8,7 +8,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from deltalake import DeltaTable
 
 from domain.buckets import hour_of
 from domain.counting import LoggedEvent, count_billable
@@ -24,6 +26,7 @@ from tests.support.sealed_world import (
     minute_rows,
     sealed_world,
 )
+from warehouse.layout import table_uri
 from warehouse.schema import arrow_rows
 from warehouse.tables import TABLES
 
@@ -221,6 +224,22 @@ def test_a_row_that_is_there_twice_is_told(world: SealedWorld) -> None:
     world.archive([logged(0, HOUR)])
     with RawRecount(world.settings, lambda _: None) as engine:
         assert engine.disagreements(HOUR) == ["raw row 1:0:0: it is there 2 times"]
+
+
+@pytest.mark.parametrize("tampered_offset", [0, 1], ids=["first-file", "second-file"])
+def test_instants_may_be_written_in_sparks_older_way(world: SealedWorld, tampered_offset: int) -> None:
+    """Spark writes 96-bit timestamps unless told otherwise; files of both ways may stand side by side."""
+    world.archive([logged(0, HOUR, logged_at=HOUR + MICROSECOND)])
+    world.archive([logged(1, HOUR, impression_id="imp-0-0", logged_at=HOUR + MICROSECOND)])
+    before = recount(world.settings, HOUR, {"1:0": 2})
+    for path in DeltaTable(table_uri(world.settings, "raw_clicks")).file_uris():
+        rows = pq.ParquetFile(path).read()
+        if rows["offset"].to_pylist() == [tampered_offset]:
+            pq.write_table(rows, path, use_deprecated_int96_timestamps=True)
+    assert before.excluded_clicks == {"duplicate": 1}
+    assert recount(world.settings, HOUR, {"1:0": 2}) == before
+    with RawRecount(world.settings, lambda _: None) as engine:
+        assert engine.disagreements(HOUR) == []
 
 
 def test_many_differences_are_counted_and_some_are_named(world: SealedWorld) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -9,11 +11,11 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
+from domain.chain import canonical_json
 from domain.errors import IntegrityError
 from domain.identity import LogPosition
-from domain.seals import Seal
 from quality.recount import Verdict, verify
-from tests.support.sealed_world import HOUR, Row, SealedWorld, logged, sealed_world
+from tests.support.sealed_world import HOUR, Row, SealedWorld, line_of, logged, sealed_world
 from warehouse.layout import table_uri
 from warehouse.seals import read_seals
 
@@ -60,8 +62,8 @@ def at_offset(offset: int, change: Callable[[Row], Row | None]) -> Callable[[Row
     return lambda row: change(row) if row["offset"] == offset else row
 
 
-def digests(old: Seal, new: str) -> str:
-    return f"seal {old.number}: digest {old.digest} sealed, {new} recounted"
+def exchanged(field: str, old: str | bytes, new: str | bytes) -> Callable[[Row], Row]:
+    return lambda row: row | {field: row[field].replace(old, new)}
 
 
 def test_what_was_left_alone_agrees(world: SealedWorld) -> None:
@@ -136,7 +138,7 @@ def test_a_deleted_first_copy_makes_its_duplicate_billable(world: SealedWorld) -
 def test_a_changed_payload_is_named_by_its_place(
     world: SealedWorld, old: bytes, new: bytes, column: str, is_counted: bool
 ) -> None:
-    world.tamper("raw_clicks", at_offset(1, lambda row: row | {"payload": row["payload"].replace(old, new)}))
+    world.tamper("raw_clicks", at_offset(1, exchanged("payload", old, new)))
     found = differences(world)
     assert found.keys() == {FIRST}
     assert found[FIRST][0] == f"raw row 1:0:1: its payload says something else than its {column}"
@@ -145,11 +147,8 @@ def test_a_changed_payload_is_named_by_its_place(
 
 def test_a_change_of_payload_and_columns_alike_breaks_the_digest(world: SealedWorld) -> None:
     """Counts stay as they are: one impression is exchanged for another."""
-    exchanged = (b'"imp-0-1"', b'"imp-0-9"')
-    world.tamper(
-        "raw_clicks",
-        at_offset(1, lambda row: row | {"payload": row["payload"].replace(*exchanged), "impression_id": "imp-0-9"}),
-    )
+    world.tamper("raw_clicks", at_offset(1, exchanged("payload", b'"imp-0-1"', b'"imp-0-9"')))
+    world.tamper("raw_clicks", at_offset(1, exchanged("impression_id", "imp-0-1", "imp-0-9")))
     (line,) = differences(world)[FIRST]
     assert line.startswith("seal 1: digest ")
 
@@ -296,3 +295,61 @@ def test_positions_are_as_the_seal_names_them(world: SealedWorld) -> None:
     (seal,) = [seal for seal in read_seals(world.settings) if seal.revision == 1]
     assert seal.cut == {"1:0": 5, "2:0": 1, "2:1": 1}
     assert {outcome.winner for outcome in world.outcomes(LAST_HOUR, seal.cut)} == {LogPosition(1, 0, 0)}
+
+
+SEALS_PAGE = (Path(__file__).parents[2] / "docs" / "seals.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def documented_world(tmp_path: Path) -> SealedWorld:
+    """The worked example of docs/seals.md."""
+    world = sealed_world(tmp_path)
+    world.archive(
+        [
+            logged(0, HOUR + timedelta(seconds=5), impression_id="imp-a"),
+            logged(1, HOUR + timedelta(seconds=9), impression_id="imp-a"),
+            logged(2, HOUR + timedelta(minutes=7), impression_id="imp-b", country="CA"),
+            logged(3, HOUR + timedelta(minutes=8), impression_id="imp-c", kind="head"),
+        ]
+    )
+    world.seal(HOUR)
+    world.publish()
+    return world
+
+
+def test_the_numbers_of_the_documentation(documented_world: SealedWorld) -> None:
+    (seal,) = read_seals(documented_world.settings)
+    outcomes = documented_world.outcomes(HOUR, seal.cut)
+    lines = [line_of(outcome) for outcome in outcomes if outcome.is_billable]
+    hashed = [hashlib.sha256(line.encode()).hexdigest() for line in lines]
+    shown = [f"{line}\n{hex_hash}" for line, hex_hash in zip(lines, hashed, strict=True)]
+    assert "\n".join(shown) + f"\n\n{seal.digest}\n```" in SEALS_PAGE
+    assert f"```\n{canonical_json(seal.hashed_columns())}\n```" in SEALS_PAGE
+    assert f"```\n{seal.hash}\n```" in SEALS_PAGE
+    assert [(o.event.impression_id, o.reason) for o in outcomes] == [
+        (impression, None if reason == "billable" else reason)
+        for impression, reason in re.findall(r"\| (imp-\w) \| \w\w \| (\w+) \|", SEALS_PAGE)
+    ]
+    assert all(verdict.is_agreeing for verdict in verify(documented_world.settings, [HOUR]))
+
+
+def test_the_strangers_script_of_the_documentation(
+    documented_world: SealedWorld, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Law 11, without any code of ours: it confirms a revision, and a changed byte in raw or in a seal stops it."""
+    documented_world.archive([logged(4, HOUR), logged(5, HOUR + timedelta(hours=1))])
+    (seal,) = documented_world.seal(HOUR)
+    (script,) = re.findall(r"```python\n(.*?)```", SEALS_PAGE, re.DOTALL)
+    script = script.replace(".tallystick/tables", documented_world.settings.tables_root)
+    exec(script, {})
+    confirmed = "hour 2026-11-30 09:00:00+00:00: 3 billable clicks confirmed"
+    assert capsys.readouterr().out == f"{confirmed}, head {seal.hash}\n"
+    for name, field, old, new in (
+        ("seals", "actor", "test", "nobody"),
+        ("raw_clicks", "payload", b"mobile", b"tablet"),
+    ):
+        documented_world.tamper(name, exchanged(field, old, new))
+        with pytest.raises(AssertionError):
+            exec(script, {})
+        documented_world.tamper(name, exchanged(field, new, old))
+    exec(script, {})

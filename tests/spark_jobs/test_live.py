@@ -102,7 +102,7 @@ def test_late_clicks_are_kept_with_their_reason(world: StreamWorld) -> None:
 @pytest.mark.parametrize("loss", ["checkpoint", "both checkpoints", "checkpoint and marks"])
 def test_replay_after_a_loss_changes_no_count(world: StreamWorld, loss: str) -> None:
     """Law 4, D1."""
-    clicks = [click(f"imp-{n % 40}", minutes_ago(30 - n % 7)) for n in range(60)]
+    clicks = [click(f"imp-{n % 40}", minutes_ago(30 - n % 5)) for n in range(60)]
     world.send(clicks)
     world.run()
     world.lose_checkpoint("live")

@@ -77,7 +77,8 @@ class Answer:
 
     @property
     def document(self) -> dict[str, Any]:
-        return orjson.loads(self.body)
+        found: dict[str, Any] = orjson.loads(self.body)
+        return found
 
 
 def home_with_ads(home: Path, ads: Sequence[Ad] = ADS, **values: Any) -> Settings:

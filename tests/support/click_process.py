@@ -9,13 +9,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
+from confluent_kafka import Consumer, KafkaError, TopicPartition
 
 from domain.links import CLICK_PATH, link_query
 from domain.settings import Settings
@@ -103,7 +103,21 @@ class ClickProcess:
         return self.process.wait(STOP_SECONDS)
 
 
-def records_of(settings: Settings, topic: str) -> list[Message]:
+@dataclass(frozen=True)
+class Record:
+    """A record of a topic; ``appended_ms`` is the broker's time in Unix milliseconds."""
+
+    key: bytes
+    value: bytes
+    appended_ms: int
+
+    @property
+    def document(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.value)
+        return found
+
+
+def records_of(settings: Settings, topic: str) -> list[Record]:
     """Everything in a topic, up to the end that it has now, in the order of append time."""
     consumer = Consumer(
         {"bootstrap.servers": settings.bootstrap, "group.id": uuid4().hex, "enable.partition.eof": True, "log_level": 0}
@@ -111,22 +125,22 @@ def records_of(settings: Settings, topic: str) -> list[Message]:
     try:
         partitions = consumer.list_topics(topic, timeout=20).topics[topic].partitions
         consumer.assign([TopicPartition(topic, number, 0) for number in partitions])
-        records: list[Message] = []
-        ended: set[int] = set()
+        records: list[Record] = []
+        ended: set[int | None] = set()
         deadline = time.monotonic() + 30
         while len(ended) < len(partitions):
             assert time.monotonic() < deadline, f"{topic} not read to its end"
             for message in consumer.consume(1_000, 0.2):
                 error = message.error()
                 if error is None:
-                    records.append(message)
+                    records.append(Record(message.key() or b"", message.value() or b"", message.timestamp()[1]))
                 elif error.code() == KafkaError._PARTITION_EOF:
                     ended.add(message.partition())
-        return sorted(records, key=lambda record: record.timestamp()[1])
+        return sorted(records, key=lambda record: record.appended_ms)
     finally:
         consumer.close()
 
 
 def values_of(settings: Settings, topic: str) -> list[dict[str, Any]]:
     """The records of a topic as JSON."""
-    return [json.loads(record.value()) for record in records_of(settings, topic)]
+    return [record.document for record in records_of(settings, topic)]

@@ -20,7 +20,7 @@ from warehouse.seals import append_seals
 
 FIRST_HOUR = datetime(2026, 5, 4, 10, tzinfo=UTC)
 WRITTEN_AT = datetime(2026, 5, 4, 20, 0, 0, 123456, tzinfo=UTC)
-WAIT_SECONDS = 60
+WAIT_SECONDS = 240
 WON, LOST = "won", "lost"
 
 

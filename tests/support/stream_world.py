@@ -80,17 +80,17 @@ class StreamWorld:
         ensure_topics(self.settings)
 
     def add_partitions(self, count: int) -> None:
-        topic = self.settings.clicks_topic
-        self._admin().create_partitions([NewPartitions(topic, count)])[topic].result()
+        admin, topic = self._admin(), self.settings.clicks_topic
+        admin.create_partitions([NewPartitions(topic, count)])[topic].result()
         deadline = time.monotonic() + FLUSH_SECONDS
         while len(end_offsets(self.settings, topic)) < count and time.monotonic() < deadline:
             time.sleep(0.1)
 
     def delete_all_records(self) -> None:
         """What retention does, at once."""
-        topic = self.settings.clicks_topic
+        admin, topic = self._admin(), self.settings.clicks_topic
         ends = [TopicPartition(topic, p, end) for p, end in end_offsets(self.settings, topic).items()]
-        for future in self._admin().delete_records(ends).values():
+        for future in admin.delete_records(ends).values():
             future.result()
 
     def _admin(self) -> AdminClient:

@@ -23,6 +23,14 @@ def test_mostly_with_shares_of_zero_and_one() -> None:
     assert {mostly("usual", {"rare": 1.0}).choose(random) for _ in range(1_000)} == {"rare"}
 
 
+def test_the_lowest_random_number_chooses_nothing_of_weight_zero() -> None:
+    class Lowest(Random):
+        def random(self) -> float:
+            return 0.0
+
+    assert Weighted(("never", "always"), (0, 1)).choose(Lowest()) == "always"
+
+
 def test_between_includes_both_ends() -> None:
     random = Random(1)
     assert {between(random, 3, 5) for _ in range(1_000)} == {3, 4, 5}

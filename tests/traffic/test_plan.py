@@ -202,6 +202,15 @@ def test_the_moved_ad_has_two_campaigns_in_one_minute() -> None:
     assert campaigns == {1209, 1201}
 
 
+def test_a_repeat_after_the_move_has_the_new_campaign() -> None:
+    campaigns: dict[bytes, list[int]] = {}
+    far = replace(Shares.none(), far_duplicates=0.9)
+    for event in planned(options(clicks_count=1_000, hours=4, hot_share=0.0, shares=far)):
+        if event.dimensions.ad_id == 10_002:
+            campaigns.setdefault(event.key, []).append(event.dimensions.campaign_id)
+    assert [1209, 1201] in campaigns.values()
+
+
 def _late_ratio(name: str, shares: Shares) -> float:
     """How many of the clicks that were sent so live must refuse, everything being in one partition."""
     run = options(hours=6, late_bound_seconds=3_600, shares=shares)

@@ -237,11 +237,15 @@ def test_a_publication_that_became_visible_shows_whole(tables: CountsTables) -> 
     assert [row["clicks"] for row in reader.answer(_query(granularity="day")).rows] == [4]
 
 
-def test_an_hour_sealed_before_the_first_moves_the_start(tables: CountsTables) -> None:
+def test_an_hour_sealed_before_the_first_counts_once_it_is_published(tables: CountsTables) -> None:
     tables.write_live(LIVE)
     tables.settle(FINAL, SEALED)
-    assert _rows(tables, to="2026-05-03T10:00Z") == [("03T08:00", 1, "live"), ("03T09:00", 2, "live")]
-    tables.settle([Clicks("2026-05-03T09:00Z", 9), *FINAL], hours("2026-05-03T09:00Z", 1))
+    first = _rows(tables, to="2026-05-03T10:00Z")
+    assert first == [("03T08:00", 1, "live"), ("03T09:00", 2, "live")]
+    tables.seal(hours("2026-05-03T09:00Z", 1))
+    versions = tables.write_final([Clicks("2026-05-03T09:00Z", 9), *FINAL])
+    assert _rows(tables, to="2026-05-03T10:00Z") == first
+    tables.publish(versions)
     assert _rows(tables, to="2026-05-03T10:00Z") == [("03T08:00", 1, "live"), ("03T09:00", 9, "final")]
 
 

@@ -100,13 +100,16 @@ def test_a_second_stream_is_told_apart_from_a_failure(settings: Settings, monkey
         write_marks(settings, "live", 1, [_mark(0, 2)])
 
 
-@pytest.mark.parametrize(("retention", "kept"), [("1 seconds", 13), ("10 minutes", 30)], ids=["replaced", "fresh"])
+@pytest.mark.parametrize(
+    ("retention", "kept"), [("1 seconds", {12, 13}), ("10 minutes", {30})], ids=["replaced", "fresh"]
+)
 def test_replaced_files_go_when_nobody_can_read_them_any_more(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch, retention: str, kept: int
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, retention: str, kept: set[int]
 ) -> None:
     """D11, D13: a commit per batch for ever leaves few files; one that was replaced just now stays for its readers."""
     # Version 1 is the change of the property, batch n is version n + 2; so the vacuum follows batch 18. By then the
-    # files of batches 0..16 were replaced before the pause, those of 17 and later were not: 30 - 17 = 13 are left.
+    # files of batches 0..16 were replaced before the pause, those of 18 and later were not: 30 - 17 = 13 are left,
+    # or 12, if the vacuum is slow and takes the one that batch 18 itself replaced.
     monkeypatch.setattr("warehouse.marks.COMMITS_PER_VACUUM", 20)
     table = open_table(settings, "stream_marks")
     table.alter.set_table_properties({"delta.deletedFileRetentionDuration": f"interval {retention}"})
@@ -116,4 +119,4 @@ def test_replaced_files_go_when_nobody_can_read_them_any_more(
         write_marks(settings, "live", 1, [_mark(0, batch)])
     files = list(Path(table_uri(settings, "stream_marks")).glob("query=live/*.parquet"))
     assert read_marks(settings, "live", 1) == {0: _mark(0, 29)}
-    assert len(files) == kept
+    assert len(files) in kept

@@ -19,8 +19,8 @@ from services.click.journal import SETTLED_WITHIN_SECONDS, JournalUnavailableErr
 from tests.support.brokers import free_broker_port
 from tests.support.click_process import records_of
 
-LARGEST_TICK_SECONDS = 1.0
-"""Generous for a busy machine; a call that waits for Kafka takes twice as long."""
+LARGEST_TICK_SECONDS = 2.0
+"""Generous for a busy machine; a call that waits for Kafka takes more than twice as long."""
 
 
 def _run(scenario: Coroutine[Any, Any, None]) -> None:
@@ -43,7 +43,7 @@ def test_what_is_acknowledged_is_in_the_log(log_settings: Settings) -> None:
         writer = LogWriter(log_settings)
         log = LogJournal(writer, log_settings.clicks_topic)
         await asyncio.gather(*[log.append(f"imp-{n}".encode(), b"%d" % n) for n in range(500)])
-        found = {record.key(): record.value() for record in records_of(log_settings, log_settings.clicks_topic)}
+        found = {record.key: record.value for record in records_of(log_settings, log_settings.clicks_topic)}
         assert found == {f"imp-{n}".encode(): b"%d" % n for n in range(500)}
         await writer.close()
 
@@ -57,7 +57,7 @@ def test_one_key_keeps_its_order(log_settings: Settings) -> None:
         written = [writer.write(log_settings.clicks_topic, b"one", b"%d" % n) for n in range(300)]
         await writer.close()
         assert all(each.done() and each.exception() is None for each in written)
-        values = [record.value() for record in records_of(log_settings, log_settings.clicks_topic)]
+        values = [record.value for record in records_of(log_settings, log_settings.clicks_topic)]
         assert values == [b"%d" % n for n in range(300)]
 
     _run(scenario())
@@ -167,7 +167,7 @@ def test_a_waiter_that_leaves_disturbs_nobody(log_settings: Settings) -> None:
         left.cancel()
         await writer.write(log_settings.clicks_topic, b"k", b"stayed")
         await writer.close()
-        values = [record.value() for record in records_of(log_settings, log_settings.clicks_topic)]
+        values = [record.value for record in records_of(log_settings, log_settings.clicks_topic)]
         assert values == [b"left", b"stayed"]
 
     _run(scenario())

@@ -56,7 +56,7 @@ def test_a_watermark_is_bounded_by_what_is_in_flight(log_settings: Settings) -> 
         await it.reporter.send_watermark(is_closing=True)
         closing = Watermark("edge-1", AT + 30 * SECOND, True, AT + 30 * SECOND)
         assert read_watermarks(it.settings) == {"edge-1": closing}
-        keys = {record.key() for record in records_of(it.settings, it.settings.edge_watermarks_topic)}
+        keys = {record.key for record in records_of(it.settings, it.settings.edge_watermarks_topic)}
         assert keys == {b"edge-1"}
 
     _run(log_settings, scenario)

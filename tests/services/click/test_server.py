@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
@@ -16,6 +15,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from http.client import HTTPException
 from pathlib import Path
+from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -81,7 +81,7 @@ def test_one_life_of_the_service(click_settings: Settings) -> None:
         ("head", 1, "other"),
         ("prefetch", 2, "other"),
     ]
-    assert {record.key() for record in records_of(click_settings, click_settings.clicks_topic)} == {b"imp-1"}
+    assert {record.key for record in records_of(click_settings, click_settings.clicks_topic)} == {b"imp-1"}
 
     counts: Counter[str] = Counter()
     for report in values_of(click_settings, click_settings.edge_counts_topic):
@@ -95,21 +95,20 @@ def _check_watermarks(settings: Settings) -> None:
     """The first before the first click, never falling, one closing at the very end."""
     marks = records_of(settings, settings.edge_watermarks_topic)
     clicks = records_of(settings, settings.clicks_topic)
-    values = [json.loads(mark.value()) for mark in marks]
+    values = [mark.document for mark in marks]
     until = [parse_utc(value["accepted_until"]) for value in values]
-    assert {mark.key() for mark in marks} == {settings.server_id.encode()}
+    assert {mark.key for mark in marks} == {settings.server_id.encode()}
     assert len(values) >= 3
     assert until == sorted(until)
     assert [value["is_closing"] for value in values] == [False] * (len(values) - 1) + [True]
-    assert marks[0].timestamp()[1] <= clicks[0].timestamp()[1]
-    last_click = max(parse_utc(json.loads(click.value())["clicked_at"]) for click in clicks)
+    assert marks[0].appended_ms <= clicks[0].appended_ms
+    last_click = max(parse_utc(click.document["clicked_at"]) for click in clicks)
     assert until[-1] > last_click
     for mark, promised in zip(marks, until, strict=True):
         late = [
             click
             for click in clicks
-            if parse_utc(json.loads(click.value())["clicked_at"]) < promised
-            and click.timestamp()[1] > mark.timestamp()[1]
+            if parse_utc(click.document["clicked_at"]) < promised and click.appended_ms > mark.appended_ms
         ]
         assert late == []
 
@@ -120,7 +119,7 @@ def test_the_click_is_in_the_log_before_its_redirect(click_settings: Settings) -
         service.wait_until_ready()
         for number in range(5):
             assert service.ask(service.target(f"imp-{number}"))[0] == 302
-            logged = {record.key() for record in records_of(click_settings, click_settings.clicks_topic)}
+            logged = {record.key for record in records_of(click_settings, click_settings.clicks_topic)}
             assert f"imp-{number}".encode() in logged
 
 
@@ -207,7 +206,7 @@ def test_a_killed_broker_costs_no_click_that_was_redirected(own_broker_settings:
             for thread in threads:
                 thread.join()
             assert service.stop() == 0
-            logged = {record.key().decode() for record in records_of(settings, settings.clicks_topic)}
+            logged = {record.key.decode() for record in records_of(settings, settings.clicks_topic)}
             closing = read_watermarks(settings)[settings.server_id]
     redirected = {impression for impression, status in statuses.items() if status == 302}
     assert {*statuses.values()} == {302, 503}
@@ -324,7 +323,7 @@ def test_one_name_for_two_services_is_refused(click_settings: Settings, tmp_path
         ({"bind_address": "203.0.113.1"}, 2, "of 203.0.113.1 cannot be had"),
     ],
 )
-def test_a_wrong_setting_is_one_line(click_settings: Settings, changes: dict[str, str], code: int, text: str) -> None:
+def test_a_wrong_setting_is_one_line(click_settings: Settings, changes: dict[str, Any], code: int, text: str) -> None:
     with ClickProcess(replace(click_settings, **changes)) as service:
         assert service.process.wait(30) == code
         assert text in service.text
