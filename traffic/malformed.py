@@ -16,8 +16,8 @@ from domain.events import EVENT_VERSION, MAX_EVENT_BYTES, MAX_INT64, Reason
 
 Fields = dict[str, Any]
 
-MEGABYTE_BYTES = 950_000
-"""As large as a record can be: producers and brokers refuse a message above a million bytes or so."""
+MEGABYTE_BYTES = 1_000_000
+"""About as large as a record can be: Kafka's own limit for a topic is a little above."""
 NESTING = 5_000
 """Deeper than any JSON reader goes."""
 

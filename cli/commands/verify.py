@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cli.console import note, out
-from domain.buckets import HOUR, format_utc, hour_of, hours_between, parse_utc
-from domain.errors import IntegrityError, UsageError
+from cli.hours import hours_asked_for
+from domain.errors import IntegrityError
 from warehouse.settings import load_settings
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ def verify(
     ] = None,
 ) -> None:
     """Recount hours from raw_clicks without Spark and without the code that sealed them. Ends with 4 if any differs."""
-    hours = _hours(from_, to)
+    hours = hours_asked_for(from_, to)
     from quality.recount import verify as verdicts_on
 
     verdicts = []
@@ -52,22 +51,3 @@ def _show(verdict: Verdict) -> None:
         out.print(f"         - {difference}", style="red", markup=False)
     for remark in verdict.notes:
         out.print(f"         note: {remark}", markup=False)
-
-
-def _hours(from_: str, to: str | None) -> list[datetime]:
-    start = _whole_hour("FROM", from_)
-    end = _whole_hour("TO", to) if to is not None else start + HOUR
-    if end <= start:
-        raise UsageError(f"TO {format_utc(end)} is not after FROM {format_utc(start)}", "a later end", "swap them")
-    return list(hours_between(start, end))
-
-
-def _whole_hour(name: str, text: str) -> datetime:
-    refusal = UsageError(f"{name} is {text!r}", "a whole UTC hour such as 2026-01-31T13:00Z", "write it like that")
-    try:
-        at = parse_utc(text)
-    except ValueError:
-        raise refusal from None
-    if at != hour_of(at):
-        raise refusal
-    return at

@@ -72,7 +72,7 @@ def test_logged_at_never_steps_back_within_a_partition(world: StreamWorld) -> No
         assert instants == sorted(instants)
 
 
-@pytest.mark.parametrize("loss", ["checkpoint", "checkpoint and marks"])
+@pytest.mark.parametrize("loss", ["checkpoint and marks", pytest.param("checkpoint", marks=pytest.mark.soak)])
 def test_a_lost_checkpoint_doubles_and_skips_nothing(world: StreamWorld, loss: str) -> None:
     """A1, D1: what is above a table's own mark is taken, whatever the query remembers."""
     world.send(click(f"imp-{n}", minutes_ago(1)) for n in range(30))
@@ -99,7 +99,9 @@ def test_a_restored_old_checkpoint_doubles_nothing(world: StreamWorld, tmp_path:
     assert len(world.positions("raw_clicks")) == 90
 
 
-@pytest.mark.parametrize("failing_append", [1, 2, 3], ids=["raw", "identities", "quarantine"])
+@pytest.mark.parametrize(
+    "failing_append", [1, pytest.param(2, marks=pytest.mark.soak), pytest.param(3, marks=pytest.mark.soak)]
+)
 def test_a_batch_that_fails_between_its_commits_is_finished_by_the_next_run(
     world: StreamWorld, monkeypatch: pytest.MonkeyPatch, failing_append: int
 ) -> None:

@@ -12,13 +12,18 @@ from deltalake import DeltaTable
 from domain.counting import CountKey
 from domain.errors import IntegrityError, TallystickError
 from spark_jobs import live
-from spark_jobs.stream import checkpoint_path
+from spark_jobs.stream import checkpoint_path, refuse_dropped_rows
 from tests.support.events import AD, ADVERTISER, CAMPAIGN, click
 from tests.support.stream_world import StreamWorld, minutes_ago
 from warehouse.layout import table_uri
 from warehouse.marks import read_marks
 
 pytestmark = [pytest.mark.spark, pytest.mark.broker]
+
+
+def soak(*values: object) -> object:
+    """A case of a class of faults that another case stands for in every run."""
+    return pytest.param(*values, marks=pytest.mark.soak)
 
 
 def total(world: StreamWorld) -> int:
@@ -99,7 +104,7 @@ def test_late_clicks_are_kept_with_their_reason(world: StreamWorld) -> None:
     world.assert_live_equals_oracle()
 
 
-@pytest.mark.parametrize("loss", ["checkpoint", "both checkpoints", "checkpoint and marks"])
+@pytest.mark.parametrize("loss", ["both checkpoints", soak("checkpoint"), soak("checkpoint and marks")])
 def test_replay_after_a_loss_changes_no_count(world: StreamWorld, loss: str) -> None:
     """Law 4, D1."""
     clicks = [click(f"imp-{n % 40}", minutes_ago(30 - n % 5)) for n in range(60)]
@@ -130,8 +135,17 @@ def test_an_old_checkpoint_restored_changes_no_count(world: StreamWorld, tmp_pat
     world.assert_live_equals_oracle()
 
 
-@pytest.mark.parametrize("step", ["append_rows", "merge_counts", "write_marks"])
-@pytest.mark.parametrize("loses_checkpoint", [False, True], ids=["same checkpoint", "new checkpoint"])
+@pytest.mark.parametrize(
+    ("step", "loses_checkpoint"),
+    [
+        ("append_rows", False),
+        ("merge_counts", True),
+        soak("merge_counts", False),
+        soak("append_rows", True),
+        soak("write_marks", False),
+        soak("write_marks", True),
+    ],
+)
 def test_a_crash_after_any_commit_is_repaired(
     world: StreamWorld, monkeypatch: pytest.MonkeyPatch, step: str, loses_checkpoint: bool
 ) -> None:
@@ -270,10 +284,8 @@ def test_a_checkpoint_without_metadata_fails_loudly(world: StreamWorld) -> None:
     assert total(world) == 2
 
 
-def test_rows_that_spark_drops_as_too_old_halt_the_query(world: StreamWorld) -> None:
+def test_rows_that_spark_drops_as_too_old_halt_the_query() -> None:
     """L11: Spark's own counter of dropped rows is not silence here."""
-    from spark_jobs.stream import refuse_dropped_rows
-
     with pytest.raises(IntegrityError, match="dropped 2 rows"):
         refuse_dropped_rows("live", {"batchId": 7, "stateOperators": [{"numRowsDroppedByWatermark": 2}]})
     refuse_dropped_rows("live", {"batchId": 7, "stateOperators": [{"numRowsDroppedByWatermark": 0}]})

@@ -23,7 +23,7 @@ from services.click.keys import load_key_ring
 from services.listening import listen
 
 ROOT = Path(__file__).resolve().parents[2]
-START_SECONDS = 60
+START_SECONDS = 180
 STOP_SECONDS = 30
 
 
