@@ -13,15 +13,15 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import reduce
 
-import pyarrow as pa
 import pyarrow.dataset as ds
 
 from domain.buckets import HOUR
 from domain.gate import GateFacts, Hole, reasons_to_wait
 from domain.seals import Seal, current_seals
 from domain.settings import Settings
-from spark_jobs.params import HourPlan
-from spark_jobs.reconcile_archive import ArchiveFindings, Place, Range, look_through_archive
+from quality.slices import Place, Range, in_hours, place_of
+from spark_jobs.params import HourPlan, ReconcileReceipt, receipt_of_plan
+from spark_jobs.reconcile_archive import ArchiveFindings, look_through_archive
 from spark_jobs.reconcile_log import BrokerLog, ClickLog, LogEnds
 from warehouse.layout import dataset_of, open_table
 from warehouse.locks import is_locked
@@ -81,6 +81,17 @@ def plan(
         state = _read_state(settings, log, archive_wait_seconds if is_any_due else 0)
         to_seal = _plan_unsealed(settings, unsealed, now, log=log, state=state, seals=seals)
     return [to_seal.get(hour) or _plan_sealed(settings, sealed[hour], published) for hour in hours]
+
+
+def receipt_of_waiting(settings: Settings, plans: Sequence[HourPlan]) -> ReconcileReceipt:
+    """The receipt where every hour has to wait: nothing was run."""
+    publication = latest_publication(settings)
+    return ReconcileReceipt(
+        hours=tuple(receipt_of_plan(one) for one in plans),
+        publication_number=publication.publication_number if publication else None,
+        final_until=publication.final_until if publication else None,
+        duration_seconds=0.0,
+    )
 
 
 def _read_state(settings: Settings, log: ClickLog, wait_seconds: float) -> _LogState | None:
@@ -155,7 +166,7 @@ def _ranges_to_check(settings: Settings, state: _LogState, seals: Sequence[Seal]
 def _holes(log: ClickLog, state: _LogState, findings: ArchiveFindings) -> list[Hole]:
     return [
         Hole(partition, start, end)
-        for number, partition, start, end in findings.gaps
+        for (number, partition), (start, end) in findings.gaps
         if number == state.current.log and not log.is_gap_explained(partition, start, end)
     ]
 
@@ -164,7 +175,7 @@ def _further_reasons(state: _LogState, findings: ArchiveFindings) -> list[str]:
     lost = [
         f"the archive has a hole: log {log} partition {partition} lacks offsets {start} to {end - 1}, "
         "and its topic is gone, so nothing can explain it"
-        for log, partition, start, end in findings.gaps
+        for (log, partition), (start, end) in findings.gaps
         if log != state.current.log
     ]
     doubled = [
@@ -190,13 +201,12 @@ def _plan_sealed(settings: Settings, seal: Seal, published: int) -> HourPlan:
 def _count_late_arrivals(settings: Settings, seal: Seal) -> int:
     """Raw rows of the hour that were archived beyond the cut of its seal."""
     log, partition, offset = (ds.field(name) for name in ("log", "partition", "offset"))
-    is_in_hour = (ds.field("click_date") == pa.scalar(seal.hour.date())) & (
-        ds.field("click_hour") == pa.scalar(seal.hour.hour, pa.int32())
-    )
-    places = [(*(int(part) for part in place.split(":")), end) for place, end in seal.cut.items()]
+    places = [(*place_of(place), end) for place, end in seal.cut.items()]
     is_counted = reduce(
         lambda one, other: one | other,
         ((log == number) & (partition == p) & (offset < end) for number, p, end in places),
         ds.scalar(False),
     )
-    return dataset_of(open_table(settings, "raw_clicks")).scanner(filter=is_in_hour & ~is_counted).count_rows()
+    return (
+        dataset_of(open_table(settings, "raw_clicks")).scanner(filter=in_hours([seal.hour]) & ~is_counted).count_rows()
+    )

@@ -15,10 +15,10 @@ from pyspark.sql import functions as F
 
 from domain.buckets import hours_by_day
 from domain.finality import final_until
-from domain.publications import Publication, PublicationDraft
+from domain.publications import Publication, PublicationDraft, chain_draft
 from domain.seals import Seal, current_seals
 from domain.settings import Settings
-from spark_jobs.publish_check import check_final_tables
+from spark_jobs.publish_check import check_date
 from spark_jobs.reconcile_seal import read_sound_seals
 from spark_jobs.transforms.rollup import days_of_hours, hours_of_minutes
 from warehouse.layout import table_uri
@@ -49,10 +49,10 @@ def publish(
         return latest
     current = current_seals(seals)
     current = current_seals(seals)
-    for day, hours in hours_by_day(list(set(fresh))).items():
-        of_day = [seal for hour, seal in sorted(current.items()) if hour.date() == day]
-        versions = _rewrite(spark, settings, of_day, hours, after_step)
-        check_final_tables(settings, of_day, versions)
+    dates = hours_by_day(list(set(fresh)))
+    sealed = {day: [seal for hour, seal in sorted(current.items()) if hour.date() == day] for day in dates}
+    for day, hours in dates.items():
+        versions = _rewrite(spark, settings, sealed[day], hours, after_step)
     draft = PublicationDraft(
         seal_number=seals[-1].seal_number,
         minute_version=versions[FINAL_CLICKS_MINUTE.name],
@@ -60,6 +60,8 @@ def publish(
         day_version=versions[FINAL_CLICKS_DAY.name],
         final_until=_until(current),
     )
+    for of_day in sealed.values():
+        check_date(settings, chain_draft(latest, draft, clock()), of_day)
     publication = append_publication(settings, draft, latest.publication_number if latest else 0, clock())
     after_step("published")
     return publication

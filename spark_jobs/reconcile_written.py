@@ -19,6 +19,7 @@ import pyarrow.dataset as ds
 from domain.conservation import RollupKey
 from domain.counting import EXCLUSION_REASONS
 from domain.settings import Settings
+from quality.slices import place_of
 from spark_jobs.reconcile_attempt import Attempts
 from spark_jobs.transforms.cut import Cut
 from warehouse.layout import dataset_of, open_table
@@ -143,7 +144,7 @@ def written_attempt(
 ) -> Iterator[WrittenAttempt]:
     """Opens what was written, as it is now, for as long as it is asked."""
     config = {"memory_limit": MEMORY_LIMIT, "temp_directory": str(settings.home / "scratch")}
-    is_day = ds.field("click_date") == pa.scalar(day)
+    is_day = ds.field("click_date") == day
     is_hour = is_day & ds.field("click_hour").isin(pa.array(sorted(cuts), pa.int32()))
     is_attempt = is_hour & ds.field("attempt").isin(sorted(attempts.values()))
     filters = {
@@ -164,11 +165,7 @@ def written_attempt(
 
 
 def _ends(cuts: Mapping[int, Cut]) -> pa.Table:
-    rows = [
-        (hour, *(int(part) for part in place.split(":")), end)
-        for hour, cut in cuts.items()
-        for place, end in cut.items()
-    ]
+    rows = [(hour, *place_of(place), end) for hour, cut in cuts.items() for place, end in cut.items()]
     names = {"click_hour": pa.int32(), "log": pa.int32(), "partition": pa.int32(), "end_offset": pa.int64()}
     columns = zip(*rows, strict=True) if rows else ((),) * len(names)
     return pa.table([pa.array(values, kind) for values, kind in zip(columns, names.values(), strict=True)], list(names))

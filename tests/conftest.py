@@ -6,7 +6,9 @@ Belongs here: what several rooms need. A fixture that one room needs is in that 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import pytest
@@ -15,6 +17,11 @@ from clicklog.broker import Broker, start_broker
 from clicklog.topics import ensure_topics
 from domain.settings import Settings
 from tests.support.brokers import free_broker_port
+
+if TYPE_CHECKING:  # Spark is loaded only by the tests that need it
+    from pyspark.sql import SparkSession
+
+    from tests.support.stream_world import StreamWorld
 
 
 @pytest.fixture(scope="session")
@@ -39,3 +46,21 @@ def log_settings(broker: Broker, tmp_path: Path) -> Settings:
     )
     ensure_topics(settings)
     return settings
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """The Spark session of this test run, as production configures it, on little memory."""
+    from warehouse.spark.session import spark_session
+
+    session = spark_session(Settings(home=tmp_path_factory.mktemp("spark"), shuffle_partitions=2), "tests")
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def world(spark: SparkSession, log_settings: Settings) -> StreamWorld:
+    """A stream's surroundings: topics and an installation of its own."""
+    from tests.support.stream_world import StreamWorld
+
+    return StreamWorld(replace(log_settings, shuffle_partitions=2), spark)

@@ -61,11 +61,18 @@ def _plan_row(one: HourPlan) -> tuple[object, ...]:
 
 
 def _reconcile(settings: Settings, params: ReconcileParams) -> ReconcileReceipt:
-    from spark_jobs.reconcile import reconcile as run_reconcile
+    """Starts Spark only if there is anything to do."""
+    from spark_jobs.planning import plan, receipt_of_waiting
     from warehouse.create import create_missing_tables
-    from warehouse.spark.session import spark_session
 
     create_missing_tables(settings)
+    plans = plan(settings, params.hours, now(), archive_wait_seconds=params.archive_wait_seconds)
+    if all(one.action == "blocked" for one in plans):
+        return receipt_of_waiting(settings, plans)
+
+    from spark_jobs.reconcile import reconcile as run_reconcile
+    from warehouse.spark.session import spark_session
+
     note("starting Spark, about 10 s")
     return run_reconcile(settings, spark_session(settings, "tallystick-reconcile"), params, now, progress=note)
 

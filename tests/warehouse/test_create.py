@@ -48,7 +48,7 @@ def test_duckdb_opens_it(settings: Settings, name: str) -> None:
 
 
 def test_polars_opens_them(settings: Settings) -> None:
-    import polars  # noqa: PLC0415 - half a second that only this test needs
+    import polars
 
     for name, table in TABLES.items():
         assert polars.scan_delta(table_uri(settings, name)).collect().columns == list(table.column_names)

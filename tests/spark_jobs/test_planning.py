@@ -1,0 +1,222 @@
+"""What is to be done with an hour, and why it cannot be sealed yet. No JVM."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from clicklog.watermarks import Watermark
+from domain.buckets import HOUR
+from spark_jobs.planning import plan, receipt_of_waiting
+from tests.support.archive_world import NOW, ArchiveWorld, Click, H
+from tests.support.ledgers import publication_draft, seal_draft
+from warehouse.locks import writer_lock
+from warehouse.logs import TopicRecreatedError, register_log
+from warehouse.publications import append_publication
+from warehouse.seals import append_seals
+
+GRACE = timedelta(seconds=300)
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> ArchiveWorld:
+    return ArchiveWorld(tmp_path)
+
+
+def seal(world: ArchiveWorld, **changes: object) -> None:
+    append_seals(world.settings, [seal_draft(hour=H, **changes)], len(world.seals()), NOW)
+
+
+def reasons(world: ArchiveWorld) -> tuple[str, ...]:
+    (one,) = world.plan()
+    assert (one.action == "blocked") == bool(one.reasons)
+    return one.reasons
+
+
+def test_loads_no_spark() -> None:
+    """`tallystick status` shows the plan within a second."""
+    code = "import sys, spark_jobs.planning, spark_jobs.params; sys.exit('pyspark' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_an_archived_hour_is_sealed_up_to_the_ends_of_the_log(world: ArchiveWorld) -> None:
+    world.archive([Click("a"), Click("b", partition=1), Click("c", kind="head"), Click("d", 90)])
+    world.quarantine(1)
+    (one,) = world.plan()
+    assert (one.action, one.cut, one.reasons) == ("seal", {"1:0": 3, "1:1": 2}, ())
+
+
+def test_an_hour_without_any_click_is_sealed(world: ArchiveWorld) -> None:
+    assert world.plan()[0].action == "seal"
+
+
+def test_an_hour_waits_until_its_grace_is_over(world: ArchiveWorld) -> None:
+    """Also one in the future: nobody can seal what has not happened."""
+    due_at = H + HOUR + GRACE
+    early, due = (world.plan(now=now)[0] for now in (due_at - timedelta(microseconds=1), due_at))
+    assert (early.action, due.action) == ("blocked", "seal")
+    assert early.reasons == ("ends at 2026-05-04T11:00:00Z, grace until 2026-05-04T11:05:00Z",)
+    assert world.plan(H + 24 * HOUR, now=H)[0].action == "blocked"
+
+
+def test_an_hour_waits_for_each_click_server(world: ArchiveWorld) -> None:
+    """Law 7: a click that a server accepted and the log does not hold yet may belong to the hour."""
+    behind = Watermark("edge-2", H + HOUR - timedelta(seconds=1), False, H + HOUR)
+    world.log.watermarks = {"edge-1": Watermark("edge-1", H + HOUR, False, H + HOUR), "edge-2": behind}
+    (reason,) = reasons(world)
+    assert reason.startswith("click server edge-2 has not reported past 2026-05-04T11:00:00Z")
+    world.log.watermarks["edge-2"] = replace(behind, is_closing=True)
+    assert reasons(world) == ()
+
+
+def test_an_hour_waits_for_the_archive(world: ArchiveWorld) -> None:
+    """Law 7, F1: records that nobody has looked at may belong to any hour."""
+    world.archive([Click("a"), Click("b", partition=1)])
+    world.log_only([Click("c", partition=1)])
+    assert reasons(world) == ("waits for the archive: partition 1 is at 1, the log ends at 2",)
+
+
+def test_an_hour_waits_where_nothing_was_ever_archived(tmp_path: Path) -> None:
+    """An empty archive of an empty log looks complete, and proves nothing."""
+    world = ArchiveWorld(tmp_path, clicks_topic="another")
+    world.settings = replace(world.settings, clicks_topic="clicks")
+    assert reasons(world) == ("waits for the archive: it has never run, no log is registered",)
+
+
+def test_a_hole_is_named(world: ArchiveWorld) -> None:
+    """F1, A11: a file of one partition went missing; the archive's mark says it was looked at."""
+    world.archive([Click("a")])
+    world.archive([Click("b", partition=1), Click("c", partition=1)], without=["raw_clicks", "click_identities"])
+    world.archive([Click("d", partition=1)])
+    assert reasons(world) == (
+        "the archive has a hole: partition 1 lacks offsets 0 to 1, which the log does not explain",
+    )
+
+
+def test_a_gap_that_the_log_explains_is_no_hole(world: ArchiveWorld) -> None:
+    """A5: transaction markers and compaction leave offsets without records."""
+    world.archive([Click("a")])
+    world.archive([Click("marker")], without=["raw_clicks", "click_identities"])
+    world.archive([Click("b")])
+    world.log.explained.add((0, 1, 2))
+    assert reasons(world) == ()
+
+
+def test_what_was_deleted_before_the_log_was_registered_is_no_hole(tmp_path: Path) -> None:
+    world = ArchiveWorld(tmp_path, clicks_topic="older")
+    world.log_number = register_log(world.settings, "young", "id", {0: 7, 1: 0}, H)
+    world.settings = replace(world.settings, clicks_topic="young")
+    world.log.topic_id, world.log.ends = "id", {0: 7, 1: 0}
+    assert reasons(world) == ()
+    world.archive([Click("a")])
+    assert (reasons(world), world.plan()[0].cut) == ((), {"2:0": 8, "2:1": 0})
+
+
+def test_a_new_partition_is_read_from_its_beginning(world: ArchiveWorld) -> None:
+    """A4: the partition count was raised; what the new one holds must be archived too."""
+    world.archive([Click("a", partition=2)], without=["raw_clicks", "click_identities"])
+    assert reasons(world) == (
+        "the archive has a hole: partition 2 lacks offsets 0 to 0, which the log does not explain",
+    )
+
+
+def test_a_record_that_was_archived_twice_blocks(world: ArchiveWorld) -> None:
+    world.archive([Click("a")])
+    world.write_rows("raw_clicks", world.rows("raw_clicks"))
+    assert reasons(world) == ("the archive holds log 1 partition 0 offset 0 twice",)
+
+
+def test_a_click_without_its_identity_blocks(world: ArchiveWorld) -> None:
+    """A look-back would not find it, and a later copy would be billed."""
+    world.archive([Click("a"), Click("b", kind="head")], without=["click_identities"])
+    assert reasons(world) == ("click_identities lacks log 1 partition 0 offset 0, which raw_clicks holds",)
+
+
+def test_only_what_no_seal_has_looked_at_is_looked_at(world: ArchiveWorld) -> None:
+    world.archive([Click("a")], without=["raw_clicks", "click_identities"])
+    seal(world, cut={"1:0": 1, "1:1": 0})
+    world.archive([Click("b", 70)])
+    assert world.plan(H + HOUR)[0].action == "seal"
+    world.archive([Click("c", 71)], without=["raw_clicks", "click_identities"])
+    assert world.plan(H + HOUR)[0].reasons == (
+        "the archive has a hole: partition 0 lacks offsets 2 to 2, which the log does not explain",
+    )
+
+
+def test_a_recreated_topic_is_refused_until_it_is_accepted(world: ArchiveWorld) -> None:
+    """A3."""
+    world.archive([Click("a")])
+    world.log.topic_id = "another"
+    with pytest.raises(TopicRecreatedError):
+        world.plan()
+    world.log_number = register_log(world.settings, "clicks", "another", {0: 0, 1: 0}, NOW, accept_new=True)
+    world.log.ends = {0: 0, 1: 0}
+    world.archive([Click("b", partition=1)])
+    (one,) = world.plan()
+    assert (one.action, one.cut) == ("seal", {"1:0": 1, "1:1": 0, "2:0": 0, "2:1": 1})
+
+
+def test_a_hole_in_a_log_that_is_gone_is_named(world: ArchiveWorld) -> None:
+    world.archive([Click("a")], without=["raw_clicks", "click_identities"])
+    world.log.topic_id, world.log.ends = "another", {0: 0, 1: 0}
+    register_log(world.settings, "clicks", "another", {0: 0, 1: 0}, NOW, accept_new=True)
+    (reason,) = reasons(world)
+    assert reason.startswith("the archive has a hole: log 1 partition 0 lacks offsets 0 to 0, and its topic is gone")
+
+
+def test_a_sealed_hour_is_published_then_verified(world: ArchiveWorld) -> None:
+    seal(world, cut={"1:0": 0, "1:1": 0})
+    (one,) = world.plan()
+    assert (one.action, one.seal_number) == ("publish", 1)
+    append_publication(world.settings, publication_draft(1), 0, NOW)
+    (one,) = world.plan()
+    assert (one.action, one.cut) == ("verify", {"1:0": 0, "1:1": 0})
+
+
+def test_a_sealed_hour_does_not_ask_the_log(world: ArchiveWorld) -> None:
+    """A verification works without a broker."""
+    seal(world)
+    world.log.topic_id = "whatever"
+    assert world.plan()[0].action == "publish"
+
+
+def test_late_arrivals_of_a_sealed_hour_are_counted(world: ArchiveWorld) -> None:
+    world.archive([Click("a"), Click("b", 61)])
+    seal(world, cut={"1:0": 2, "1:1": 0})
+    world.archive([Click("late", 5, logged=90), Click("too", 6, logged=91, partition=1), Click("other", 92)])
+    assert world.plan()[0].late_arrival_count == 2
+
+
+def test_a_running_archive_is_waited_for(world: ArchiveWorld) -> None:
+    """It is always a batch behind the log. One that does not run is not waited for."""
+    world.log_only([Click("a")])
+    started = time.monotonic()
+    assert plan(world.settings, [H], NOW, world.log, archive_wait_seconds=60)[0].action == "blocked"
+    assert time.monotonic() - started < 30
+    catching_up = Thread(target=archive_soon, args=(world,))
+    with writer_lock(world.settings, "stream"):
+        catching_up.start()
+        (one,) = plan(world.settings, [H], NOW, world.log, archive_wait_seconds=60)
+    catching_up.join()
+    assert one.reasons == ("the archive has a hole: partition 0 lacks offsets 0 to 0, which the log does not explain",)
+
+
+def archive_soon(world: ArchiveWorld) -> None:
+    """The mark moves while the plan waits; that nothing was archived is then seen."""
+    time.sleep(0.7)
+    world.mark()
+
+
+def test_a_receipt_of_waiting_says_why(world: ArchiveWorld) -> None:
+    plans = world.plan(now=H)
+    receipt = receipt_of_waiting(world.settings, plans)
+    assert receipt.is_all_blocked
+    assert receipt.hours[0].reasons == plans[0].reasons
+    assert receipt.final_until is None
