@@ -11,11 +11,11 @@ import dagster as dg
 from assets.command_line import CommandLine
 from assets.metadata import table_metadata, table_spec
 from assets.partitions import DAY_OF_HOURS, HOURLY, hours_of
+from spark_jobs.stream_params import LOCK
 from warehouse.catch_up import wait_until_caught_up
 from warehouse.locks import is_locked
 from warehouse.settings import load_settings
 
-STREAM_LOCK = "stream"
 NAMES = ("raw_clicks", "live_clicks_minute")
 
 
@@ -29,7 +29,7 @@ NAMES = ("raw_clicks", "live_clicks_minute")
 def streams(context: dg.AssetExecutionContext, command_line: CommandLine) -> Iterator[dg.MaterializeResult[None]]:
     """Every click up to now, archived and counted live."""
     settings = load_settings()
-    if is_locked(settings, STREAM_LOCK):
+    if is_locked(settings, LOCK):
         context.log.info("a stream process is on: waiting until it has passed the end of the log")
         wait_until_caught_up(settings)
     else:

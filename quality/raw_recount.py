@@ -34,7 +34,7 @@ _MICROSECOND = timedelta(microseconds=1)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 TABLES_SQL = """
-CREATE TABLE files (path VARCHAR, hour_us BIGINT);
+CREATE TABLE files (path VARCHAR PRIMARY KEY, hour_us BIGINT);
 CREATE TABLE cut (log INTEGER, partition INTEGER, end_offset BIGINT);
 CREATE TABLE events (
     hour_us BIGINT, log INTEGER, partition INTEGER, "offset" BIGINT, logged_us BIGINT,
@@ -204,7 +204,7 @@ class HourRecount:
 
 
 class RawRecount:
-    """Recounts hours from one version of raw_clicks, cheapest in ascending order: each file is then parsed once.
+    """Recounts hours, in any order, from one version of raw_clicks: each file is parsed once.
 
     A context manager: it holds a temporary folder. Reads only.
     """
@@ -287,7 +287,9 @@ class RawRecount:
             paths = fresh[first : first + FILES_AT_ONCE]
             if len(fresh) > FILES_AT_ONCE:
                 self._on_progress(f"reading raw files {first + 1} to {first + len(paths)} of {len(fresh)}")
-            self._engine.executemany("INSERT INTO files VALUES (?, ?)", [(path, _us(files[path])) for path in paths])
+            self._engine.executemany(
+                "INSERT OR IGNORE INTO files VALUES (?, ?)", [(path, _us(files[path])) for path in paths]
+            )
             self._read(LOAD_SQL, paths=paths)
             self._loaded.update(paths)
 

@@ -52,7 +52,7 @@ def verify(
 ) -> Iterator[Verdict]:
     """One verdict on the two ledgers, one on each hour (start, UTC), one on each day that they touch; as they come.
 
-    ``kept_head`` is the hash of a seal that was kept elsewhere. Reads only; hours in ascending order are cheapest.
+    ``kept_head`` is the hash of a seal that was kept elsewhere. Reads only.
     """
     seals, publications = _read(settings, "seals", read_seals), _read(settings, "publications", read_publications)
     yield _ledgers(seals, publications, kept_head)

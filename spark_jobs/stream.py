@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from pyspark.errors import StreamingQueryException
+from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -27,15 +27,14 @@ from spark_jobs.batch_guard import BatchGuard
 from spark_jobs.kafka_source import read_clicks
 from spark_jobs.live import QUERY as LIVE
 from spark_jobs.live import LiveBatches, first_copies
-from spark_jobs.stream_params import StreamParams, StreamReceipt
+from spark_jobs.stream_params import LOCK, StreamParams, StreamReceipt
 from warehouse.clock import now
-from warehouse.create import create_missing_tables
+from warehouse.create import create_missing_tables, refuse_lost_tables
 from warehouse.locks import writer_lock
 from warehouse.logs import register_log
 from warehouse.seals import read_seals
 from warehouse.spark.session import jvm_pid
 
-LOCK = "stream"
 POLL_SECONDS = 0.5
 
 
@@ -78,7 +77,18 @@ class _Query:
             writer = writer.trigger(availableNow=True)
         else:
             writer = writer.trigger(processingTime=f"{trigger_seconds} seconds")
-        self.handle = writer.start()
+        try:
+            self.handle = writer.start()
+        except PySparkException as error:
+            raise self.failed(error) from error
+
+    def failed(self, error: PySparkException) -> TallystickError:
+        """Our own error where there is one; Spark hands on only its text."""
+        return self.failure or StreamFailedError(
+            f"the {self.name} query ended: {str(error).strip().splitlines()[0]}",
+            "a query that goes on",
+            "look the cause up in docs/runbook.md, mend it and start the stream again; nothing is counted twice",
+        )
 
 
 def run_stream(
@@ -94,6 +104,7 @@ def run_stream(
     ``TopicRecreatedError`` if the topic is another one, ``IntegrityError`` if Spark dropped rows as too old.
     """
     started_at = now()
+    refuse_lost_tables(settings)
     create_missing_tables(settings)
     with writer_lock(settings, LOCK) as lock:
         pid = jvm_pid(spark)
@@ -162,11 +173,7 @@ def _await(query: _Query) -> None:
     try:
         query.handle.awaitTermination(POLL_SECONDS)
     except StreamingQueryException as error:
-        raise query.failure or StreamFailedError(
-            f"the {query.name} query ended: {str(error).strip().splitlines()[0]}",
-            "a query that goes on",
-            "read the cause above, mend it and start the stream again; nothing is counted twice",
-        ) from error
+        raise query.failed(error) from error
 
 
 def _report(query: _Query, on_batch: Callable[[BatchProgress], None]) -> None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 
+LOCK = "stream"
+"""The writer lock that a running stream holds."""
+
 
 @dataclass(frozen=True)
 class StreamParams:

@@ -20,6 +20,7 @@ from warehouse.counts_answer import CountsAnswer, Finality
 from warehouse.counts_query import CountsQuery
 from warehouse.counts_sql import CountsEngine
 from warehouse.layout import open_table, table_uri
+from warehouse.publications import NAME as PUBLICATIONS
 from warehouse.publications import latest_publication
 from warehouse.ranges import FINAL_TABLE, LIVE_TABLE, FinalRange, Slice, cut
 from warehouse.seals import read_seals
@@ -68,13 +69,15 @@ class CountsReader:
         published = self._published()
         live = open_table(self._settings, LIVE_TABLE)
         final = None if published is None else published.final
-        parts = [(part, self._pinned(part.table, published, live)) for part in _slices(query, final)]
+        nothing = Slice(LIVE_TABLE, query.start, query.start)
+        slices = cut(query.start, query.end, query.granularity, final) or (nothing,)
+        parts = [(part, self._pinned(part.table, published, live)) for part in slices]
         table = self._engine.added_up(query, parts, final, self._max_rows)
         return CountsAnswer(query, _finality(published), live.version(), table)
 
     def _published(self) -> _Published | None:
         """The newest publication. The ledgers are read only when the one of publications has grown."""
-        version = open_table(self._settings, "publications").version()
+        version = open_table(self._settings, PUBLICATIONS).version()
         if self._known is None or self._known.ledger_version != version:
             publication = latest_publication(self._settings)
             if publication is None:
@@ -87,14 +90,6 @@ class CountsReader:
         if published is None or table == LIVE_TABLE:
             return live
         return self._final_table(table, published.version_of(table))
-
-
-def _slices(query: CountsQuery, final: FinalRange | None) -> tuple[Slice, ...]:
-    """The parts of the range; an empty one where nothing is asked for, since an empty list of ads means no ad."""
-    nothing = Slice(LIVE_TABLE, query.start, query.start)
-    if query.ad_ids is not None and not query.ad_ids:
-        return (nothing,)
-    return cut(query.start, query.end, query.granularity, final) or (nothing,)
 
 
 def _open_version(settings: Settings, name: str, version: int) -> DeltaTable:

@@ -121,8 +121,8 @@ def _selection(query: CountsQuery, part: Slice) -> Expression:
     """Which rows of a slice count."""
     bucket = pc.field(BUCKET_COLUMN[part.table])
     is_selected = (bucket >= _bound(part, part.start)) & (bucket < _bound(part, part.end))
-    if query.ad_ids is not None:
-        is_selected &= pc.field("ad_id").isin(sorted(query.ad_ids))
+    if query.ad_ids is not None:  # no ads: nothing is in an empty list
+        is_selected &= pc.field("ad_id").isin(pa.array(sorted(query.ad_ids), pa.int64()))
     if query.campaign_id is not None:
         is_selected &= pc.field("campaign_id") == query.campaign_id
     if query.advertiser_id is not None:

@@ -16,7 +16,19 @@ from domain.settings import Settings
 from warehouse.layout import open_table, table_uri
 from warehouse.schema import delta_schema
 from warehouse.table import Table
-from warehouse.tables import TABLES
+from warehouse.tables import (
+    CLICK_IDENTITIES,
+    LATE_CLICKS,
+    LIVE_CLICKS_MINUTE,
+    QUARANTINED_CLICKS,
+    RAW_CLICKS,
+    STREAM_MARKS,
+    TABLES,
+)
+
+WRITTEN_BY_STREAMS = tuple(
+    table.name for table in (RAW_CLICKS, CLICK_IDENTITIES, QUARANTINED_CLICKS, LIVE_CLICKS_MINUTE, LATE_CLICKS)
+)
 
 
 def create_missing_tables(settings: Settings) -> list[str]:
@@ -26,6 +38,21 @@ def create_missing_tables(settings: Settings) -> list[str]:
     given table, the others find it. ``IntegrityError`` if a table has other columns or partitions.
     """
     return [table.name for table in TABLES.values() if _ensure_table(settings, table)]
+
+
+def refuse_lost_tables(settings: Settings) -> None:
+    """``IntegrityError`` if a stream's table is gone although a stream has written: it is not made anew in silence."""
+    if not DeltaTable.is_deltatable(table_uri(settings, STREAM_MARKS.name)):
+        return
+    if open_table(settings, STREAM_MARKS.name).version() == 0:
+        return
+    lost = [name for name in WRITTEN_BY_STREAMS if not DeltaTable.is_deltatable(table_uri(settings, name))]
+    if lost:
+        raise IntegrityError(
+            f"no table {', '.join(lost)} in {settings.tables_root}, though the streams have written there",
+            "the tables that the marks speak of",
+            "restore their folders from a copy; docs/runbook.md says how to rebuild them from the log instead",
+        )
 
 
 def _ensure_table(settings: Settings, table: Table) -> bool:

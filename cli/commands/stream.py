@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.console import note, print_table
-from spark_jobs.stream_params import StreamParams, StreamReceipt
+from cli.console import note, print_table, working
+from domain.settings import Settings
+from spark_jobs.stream_params import LOCK, StreamParams, StreamReceipt
+from warehouse.catch_up import wait_until_caught_up
+from warehouse.locks import is_locked
 from warehouse.settings import load_settings
 
 if TYPE_CHECKING:
@@ -26,10 +29,13 @@ def stream(
     receipt: Annotated[Path | None, typer.Option(help="Write what was done to this file, as JSON.")] = None,
 ) -> None:
     """Archive every click and count it live; safe to kill and to start again at any moment."""
+    settings = load_settings()
+    if once and is_locked(settings, LOCK):
+        _wait_for_the_running_one(settings)
+        return
     from spark_jobs.stream import run_stream
     from warehouse.spark.session import spark_session
 
-    settings = load_settings()
     stop = Event()
 
     def request_stop(_signal: int, _frame: FrameType | None) -> None:
@@ -44,6 +50,13 @@ def stream(
     if receipt is not None:
         receipt.write_text(done.to_json() + "\n", encoding="utf-8")
     _show_receipt(done)
+
+
+def _wait_for_the_running_one(settings: Settings) -> None:
+    """One stream holds the checkpoints at a time; catching up is then its work."""
+    with working("a stream runs already: waiting until it has passed the end of the log"):
+        ends = wait_until_caught_up(settings)
+    note(f"it has passed all {sum(ends.values()):,} records")
 
 
 def _show_batch(batch: BatchProgress) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
@@ -31,8 +31,12 @@ class Link:
 
 
 def _chain(length: int) -> list[Link]:
+    return _numbered(range(1, length + 1))
+
+
+def _numbered(numbers: Iterable[int]) -> list[Link]:
     links: list[Link] = []
-    for number in range(1, length + 1):
+    for number in numbers:
         link = Link(number, f"row {number}", links[-1].hash if links else GENESIS_HASH, "")
         links.append(replace(link, hash=chain_hash(link.previous_hash, link.hashed_columns())))
     return links
@@ -91,6 +95,12 @@ def test_a_row_taken_out_is_found_where_the_gap_is(index: int) -> None:
     chain = _chain(4)
     del chain[index]
     assert f"row {index + 2}: does not follow the hash of the row before it" in broken_links("row", chain)
+
+
+@pytest.mark.parametrize(("numbers", "found"), [([2, 3], 2), ([1, 3], 3), ([1, 1], 1), ([1, 2, 4, 5], 4)], ids=str)
+def test_a_number_left_out_or_given_twice_is_found_though_all_hashes_fit(numbers: list[int], found: int) -> None:
+    expected = next(place for place, number in enumerate(numbers, start=1) if place != number)
+    assert f"row {found}: stands where number {expected} should" in broken_links("row", _numbered(numbers))
 
 
 def test_a_tail_that_was_cut_is_seen_only_by_its_head_hash() -> None:

@@ -261,13 +261,19 @@ def test_another_rule_version_is_not_judged(tmp_path: Path) -> None:
     assert hour.differences == ("seal 1 follows rule version 2, this recount knows 1 only",)
 
 
-def test_a_raw_file_that_is_gone_is_told_and_the_other_hours_are_verified(world: SealedWorld) -> None:
+def test_a_raw_file_that_is_gone_stops_the_hours_that_need_it_and_no_others(world: SealedWorld) -> None:
+    """The last hour has to look back on the file; the first one, verified after it, has not."""
+    world.archive([logged(5, LAST_HOUR)])
+    world.seal(LAST_HOUR)
+    world.publish()
     for path in DeltaTable(table_uri(world.settings, "raw_clicks")).file_uris():
         if "click_hour=10" in path:
             Path(path).unlink()
-    found = differences(world)
-    assert found.keys() == {SECOND}
-    assert found[SECOND][0].startswith("a file of raw_clicks cannot be read")
+    found = {verdict.subject: verdict.differences for verdict in verify(world.settings, [LAST_HOUR, NEXT_HOUR, HOUR])}
+    assert found[FIRST] == ()
+    for subject in (SECOND, THIRD):
+        (line,) = found[subject]
+        assert line.startswith("a file of raw_clicks cannot be read")
 
 
 def test_a_ledger_that_cannot_be_read_is_named(world: SealedWorld) -> None:

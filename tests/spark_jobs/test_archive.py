@@ -136,7 +136,7 @@ def test_a_dropped_table_is_an_error_and_never_success(world: StreamWorld) -> No
     world.run()
     shutil.rmtree(Path(table_uri(world.settings, "raw_clicks")) / "_delta_log")
     world.send([click("imp-2", minutes_ago(1))])
-    with pytest.raises(TallystickError):
+    with pytest.raises(TallystickError, match="no table raw_clicks"):
         world.run()
     assert max(mark.offset for mark in read_marks(world.settings, "archive", 1).values()) == 0
 

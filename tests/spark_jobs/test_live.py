@@ -277,7 +277,7 @@ def test_a_checkpoint_without_metadata_fails_loudly(world: StreamWorld) -> None:
     world.run()
     (Path(checkpoint_path(world.settings, 1, "live")) / "metadata").unlink()
     world.send([click("imp-2", minutes_ago(30))])
-    with pytest.raises(TallystickError):
+    with pytest.raises(TallystickError, match="live query ended"):
         world.run()
     world.lose_checkpoint("live")
     world.run()
