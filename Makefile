@@ -23,7 +23,7 @@ check: setup ## format, lint, types, import contracts, tests that need no JVM; u
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/mypy
-	@$(BIN)/pytest -m "not java and not spark and not broker and not soak"
+	@$(BIN)/pytest -n 2 -m "not java and not spark and not broker and not soak"
 
 up: setup ## everything running, with the Dagster page; Ctrl-C ends it
 	@$(BIN)/python -m cli.up

@@ -106,7 +106,7 @@ def run_stream(
     started_at = now()
     refuse_lost_tables(settings)
     create_missing_tables(settings)
-    with writer_lock(settings, LOCK) as lock:
+    with writer_lock(settings, LOCK, params.lock_wait_seconds) as lock:
         pid = jvm_pid(spark)
         if pid is not None:
             lock.record_child(pid)

@@ -12,10 +12,12 @@ LOCK = "stream"
 @dataclass(frozen=True)
 class StreamParams:
     """``is_once``: catch up to now and end; else go on until stopped. ``accepts_new_log``: a recreated topic is
-    registered as a new log instead of halting the stream."""
+    registered as a new log instead of halting the stream. ``lock_wait_seconds``: how long another holder of the lock
+    may take to end, such as a catch-up that is under way when the process is started."""
 
     is_once: bool = False
     accepts_new_log: bool = False
+    lock_wait_seconds: float = 0
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,9 @@ from warehouse.settings import load_settings
 if TYPE_CHECKING:
     from spark_jobs.stream import BatchProgress
 
+LOCK_WAIT_SECONDS = 600.0
+"""A process that goes on for ever waits for a catch-up that is under way; two such processes are a mistake."""
+
 
 def stream(
     once: Annotated[bool, typer.Option(help="Catch up to now and end.")] = False,
@@ -44,9 +47,17 @@ def stream(
 
     for name in (signal.SIGTERM, signal.SIGINT):
         signal.signal(name, request_stop)
+    if is_locked(settings, LOCK):
+        note(f"another stream is at work: waiting until it ends, at most {LOCK_WAIT_SECONDS / 60:.0f} minutes")
     note("starting Spark, about 10 s")
     spark = spark_session(settings, "tallystick-stream")
-    done = run_stream(settings, spark, StreamParams(once, accept_new_log), _show_batch, stop.is_set)
+    done = run_stream(
+        settings,
+        spark,
+        StreamParams(once, accept_new_log, lock_wait_seconds=0 if once else LOCK_WAIT_SECONDS),
+        _show_batch,
+        stop.is_set,
+    )
     if receipt is not None:
         receipt.write_text(done.to_json() + "\n", encoding="utf-8")
     _show_receipt(done)

@@ -150,6 +150,10 @@ class ArchiveWorld:
     def rows(self, table: str, version: int | None = None) -> list[Row]:
         return DeltaTable(table_uri(self.settings, table), version).to_pyarrow_table().to_pylist()
 
+    def files(self, table: str) -> list[str]:
+        """The files that the newest version of a table is made of."""
+        return DeltaTable(table_uri(self.settings, table)).file_uris()
+
     def seals(self) -> list[Seal]:
         return read_seals(self.settings)
 

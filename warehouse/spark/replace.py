@@ -9,7 +9,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from datetime import date
 
-from delta.exceptions import DeltaConcurrentModificationException
+from delta.exceptions import (
+    ConcurrentAppendException,
+    ConcurrentDeleteDeleteException,
+    ConcurrentDeleteReadException,
+    ConcurrentWriteException,
+)
 from pyspark.sql import DataFrame
 
 from domain.errors import TallystickError
@@ -19,6 +24,12 @@ from warehouse.table import Table
 
 ATTEMPTS = 4
 """One process at a time writes a big table; whoever meets a conflict this often has met something else."""
+_CONFLICTS = (
+    ConcurrentAppendException,
+    ConcurrentDeleteDeleteException,
+    ConcurrentDeleteReadException,
+    ConcurrentWriteException,
+)
 
 
 class WriteConflictError(TallystickError):
@@ -43,10 +54,11 @@ def replace_partitions(
     for attempt in range(1, ATTEMPTS + 1):
         try:
             write.save(uri)
-        except DeltaConcurrentModificationException as error:
+        except _CONFLICTS as error:
             if attempt == ATTEMPTS:
+                winner = str(error).splitlines()[0]
                 raise WriteConflictError(
-                    f"{ATTEMPTS} attempts to replace {where} in {table.name} lost against another writer: {error}",
+                    f"{ATTEMPTS} attempts to replace {where} in {table.name} lost against another writer: {winner}",
                     "one writer of a table at a time",
                     "find out which process wrote that commit, then run this again",
                 ) from error
