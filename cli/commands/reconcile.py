@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from cli.console import note, print_json, print_table, warn
+from cli.console import note, print_json, print_table, warn, working
 from cli.hours import hours_asked_for
 from domain.buckets import HOUR, format_utc
 from domain.settings import Settings
@@ -66,7 +66,8 @@ def _reconcile(settings: Settings, params: ReconcileParams) -> ReconcileReceipt:
     from warehouse.create import create_missing_tables
 
     create_missing_tables(settings)
-    plans = plan(settings, params.hours, now(), archive_wait_seconds=params.archive_wait_seconds)
+    with working("looking at the log and the archive"):
+        plans = plan(settings, params.hours, now(), archive_wait_seconds=params.archive_wait_seconds)
     if all(one.action == "blocked" for one in plans):
         return receipt_of_waiting(settings, plans)
 
@@ -99,3 +100,6 @@ def _show(done: ReconcileReceipt) -> None:
     alerts = sum(hour.alert_count for hour in done.hours)
     if alerts:
         warn(f"live differs from final by more than the bar for {alerts} advertisers and hours: see table drift")
+    unexplained = sum(hour.unexplained_clicks for hour in done.hours)
+    if unexplained:
+        warn(f"{unexplained} clicks differ between live and final for no known cause: see docs/runbook.md")

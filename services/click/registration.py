@@ -25,6 +25,7 @@ RETRY_SECONDS = 1.0
 _CONNECT_TIMEOUT_SECONDS = 2.0
 _SILENT_SECONDS = 3 * WATERMARK_SECONDS
 """A server that sends no watermark for this long has ended."""
+_WATERMARKS_OF_THE_LIVING = 2
 
 
 class ServerNameError(TallystickError):
@@ -79,13 +80,7 @@ async def _keep_earlier_promise(settings: Settings, in_flight: InFlight, now: Ca
     if earlier is None:
         return
     if not earlier.is_closing:
-        await asyncio.sleep(_SILENT_SECONDS)
-        if await asyncio.to_thread(_earlier_watermark, settings) != earlier:
-            raise ServerNameError(
-                f"another process sends watermarks as server {settings.server_id}",
-                "an id of its own for each click server",
-                "stop the other one or set TALLYSTICK_SERVER_ID",
-            )
+        earlier = await _last_watermark_of_the_dead(settings, earlier)
     if earlier.accepted_until > now() + FUTURE_BOUND:
         raise ServerNameError(
             f"server {settings.server_id} promised all before {format_utc(earlier.accepted_until)}, in the future",
@@ -93,6 +88,21 @@ async def _keep_earlier_promise(settings: Settings, in_flight: InFlight, now: Ca
             "mend the clock, or retire that server and set TALLYSTICK_SERVER_ID to a new id",
         )
     in_flight.keep_promise(earlier.accepted_until)
+
+
+async def _last_watermark_of_the_dead(settings: Settings, earlier: Watermark) -> Watermark:
+    """The newest watermark, once none comes any more. One may still come of a process that has ended; two never."""
+    for _ in range(_WATERMARKS_OF_THE_LIVING):
+        await asyncio.sleep(_SILENT_SECONDS)
+        newest = await asyncio.to_thread(_earlier_watermark, settings)
+        if newest is None or newest == earlier:
+            return earlier
+        earlier = newest
+    raise ServerNameError(
+        f"another process sends watermarks as server {settings.server_id}",
+        "an id of its own for each click server",
+        "stop the other one or set TALLYSTICK_SERVER_ID",
+    )
 
 
 def _earlier_watermark(settings: Settings) -> Watermark | None:

@@ -143,6 +143,8 @@ class ClickProcess:
                 await self._reporter.send_watermark()
                 await self._reporter.send_ended_minutes()
             except JournalUnavailableError as error:
+                if not self._writer.is_open:
+                    raise  # its thread has died of a defect: no click can be logged any more
                 trouble.met(error)
             else:
                 trouble.over()

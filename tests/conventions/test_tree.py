@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 from pathlib import Path
 
@@ -115,6 +116,12 @@ def test_each_registered_command_exists(name: str) -> None:
 def test_each_command_file_is_registered() -> None:
     files = {path.stem.replace("_", "-") for path in (ROOT / "cli" / "commands").glob("[a-z]*.py")}
     assert files == COMMANDS.keys()
+
+
+def test_ci_runs_what_people_run() -> None:
+    script = ROOT / ".ci" / "run"
+    assert os.access(script, os.X_OK)
+    assert script.read_text(encoding="utf-8").splitlines()[-1] == "exec make test"
 
 
 def test_rooms_have_folders() -> None:

@@ -102,11 +102,13 @@ def test_another_answer_ends_the_run(peer: Peer) -> None:
     with pytest.raises(ClickServiceError, match="answered 503"):
         send_over_http(ClickService(peer.url, RING), planned(RUN), lambda _: None)
     assert len(peer.requests) < RUN.clicks_count
-    wait_for_end_of_threads()
 
 
-def wait_for_end_of_threads() -> None:
-    """No lane is left behind, waiting for records or sending them."""
+def test_one_wrong_answer_leaves_no_lane_behind(peer: Peer) -> None:
+    events = planned(RUN)
+    wrong = events[0]._replace(dimensions=events[0].dimensions._replace(ad_id=7), reason=None)
+    with pytest.raises(ClickServiceError, match="answered 404"):
+        send_over_http(ClickService(peer.url, RING), [wrong, *events], lambda _: None)
     deadline = time.monotonic() + 10
     while any("_send_all" in thread.name for thread in enumerate_threads()):
         assert time.monotonic() < deadline

@@ -156,8 +156,8 @@ def test_healthz(api: Api) -> None:
 
 def test_answers_at_the_same_time(api: Api) -> None:
     with ThreadPoolExecutor(16) as pool:
-        found = list(pool.map(lambda _: api.rows(TEN), range(48)))
-    assert found == [[MINE_FINAL, MINE_LIVE]] * 48
+        found = list(pool.map(lambda _: api.rows(TEN), range(24)))
+    assert found == [[MINE_FINAL, MINE_LIVE]] * 24
 
 
 def test_more_questions_than_can_wait_are_503(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
