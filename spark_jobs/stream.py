@@ -143,7 +143,11 @@ def _start(
     copies = first_copies(replayed, known_ads(spark, settings), settings.live_horizon)
     queries = [_Query(ARCHIVE, archive), _Query(LIVE, live)]
     queries[0].start(records, archive.guard.checkpoint, params, settings.trigger_seconds)
-    queries[1].start(copies, live.guard.checkpoint, params, settings.trigger_seconds)
+    try:
+        queries[1].start(copies, live.guard.checkpoint, params, settings.trigger_seconds)
+    except TallystickError:
+        queries[0].handle.stop()
+        raise
     return queries
 
 
