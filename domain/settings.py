@@ -25,7 +25,7 @@ class Settings:
     """One installation's settings. ``home`` holds all state; the rest has defaults for one machine."""
 
     home: Path
-    tables: str = _setting("", "root of the Delta tables: a folder or an object store URI; empty means home/tables")
+    tables: str = _setting("", "root folder of the Delta tables; empty means home/tables")
     kafka_bootstrap: str = _setting("", "host:port list of a Kafka; empty means the embedded broker")
     broker_port: int = _setting(19092, "port of the embedded broker (its controller listens on the next one)", PORTS)
     broker_heap_mib: int = _setting(384, "heap of the embedded broker", (256, 65_536))

@@ -1,0 +1,97 @@
+"""The order of the rule: kinds, then duplicates; and a click that look-backs cannot find is an error."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from spark_jobs.transforms.dedup import LookBack
+from spark_jobs.transforms.outcomes import UNARCHIVED, events_of, judge_events
+from spark_jobs.transforms.parse import dimensions, identity, minted_at
+
+pytestmark = pytest.mark.spark
+
+AT = datetime(2026, 5, 4, 10, tzinfo=UTC)
+CUTS = {10: {"1:0": 100}}
+TYPES = (
+    "log int, partition int, offset long, logged_at timestamp, impression_id string, ad_id long, advertiser_id long, "
+    "campaign_id long, clicked_at timestamp, country string, device string, kind string, click_date date, click_hour int"
+)
+
+
+def raw(spark: SparkSession, *events: dict[str, Any]) -> DataFrame:
+    """Rows of ``raw_clicks``: a click on impression "a", a second after the one before, changed as said."""
+    rows = []
+    for offset, changes in enumerate(events):
+        at = AT + timedelta(seconds=offset)
+        said = {
+            "log": 1,
+            "partition": 0,
+            "offset": offset,
+            "logged_at": at,
+            "impression_id": "a",
+            "ad_id": 1,
+            "advertiser_id": 10,
+            "campaign_id": 100,
+            "clicked_at": at,
+            "country": "DE",
+            "device": "mobile",
+            "kind": "click",
+            "click_date": AT.date(),
+            "click_hour": 10,
+        }
+        rows.append(tuple((said | changes).values()))
+    return spark.createDataFrame(rows, TYPES)
+
+
+def identities(rows: DataFrame) -> DataFrame:
+    """What the archive would have made of them."""
+    derived = {"identity": identity(), "minted_at": minted_at(), "dimensions": dimensions()}
+    return rows.where("kind = 'click'").withColumns(derived).withColumn("log_date", F.to_date("logged_at"))
+
+
+def judged(rows: DataFrame, known: DataFrame) -> list[tuple[int, str | None, int | None]]:
+    """Offset, reason, winner's offset."""
+    span = LookBack(AT, AT + timedelta(minutes=1), 10, timedelta(days=7))
+    outcomes = judge_events(events_of(rows), known, span, CUTS)
+    return sorted(tuple(row) for row in outcomes.select("offset", "reason", "winner.offset").collect())
+
+
+def test_kinds_go_before_duplicates(spark: SparkSession) -> None:
+    """R1, L5, L6: a HEAD before the click of its identity takes nothing from it; another ad is another identity."""
+    rows = raw(
+        spark,
+        {"kind": "head"},
+        {"kind": "prefetch"},
+        {},
+        {"kind": "head"},
+        {"country": "FR"},
+        {"device": "tablet"},
+        {"campaign_id": 7},
+        {"advertiser_id": 11},
+        {"ad_id": 2},
+    )
+    assert judged(rows, identities(rows)) == [
+        (0, "head", None),
+        (1, "prefetch", None),
+        (2, None, None),
+        (3, "head", None),
+        (4, "conflicting_duplicate", 2),
+        (5, "conflicting_duplicate", 2),
+        (6, "conflicting_duplicate", 2),
+        (7, "duplicate", 2),
+        (8, None, None),
+    ]
+
+
+@pytest.mark.parametrize("lost", [0, 1], ids=["the winner", "the only one"])
+def test_a_click_without_an_identity_row_is_an_error(spark: SparkSession, lost: int) -> None:
+    """Its copies would be billed; the error names where it stands."""
+    rows = raw(spark, {}, {"impression_id": "b"}, {})
+    with pytest.raises(PySparkException, match=f"{UNARCHIVED} 1:0:{lost}"):
+        judged(rows, identities(rows).where(f"offset != {lost}"))
