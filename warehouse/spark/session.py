@@ -81,6 +81,7 @@ def _sql_conf(settings: Settings) -> dict[str, str]:
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.ansi.enabled": "true",
         "spark.sql.shuffle.partitions": str(settings.shuffle_partitions),
+        "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",  # the default, INT96, has no statistics in files
         "spark.databricks.delta.snapshotPartitions": str(SNAPSHOT_PARTITIONS),
     }
 

@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 from spark_jobs.transforms.dedup import LookBack
 from spark_jobs.transforms.outcomes import UNARCHIVED, events_of, judge_events
 from spark_jobs.transforms.parse import dimensions, identity, minted_at
+from warehouse.tables.click_identities import CLICK_IDENTITIES
 
 pytestmark = pytest.mark.spark
 
@@ -20,7 +21,8 @@ AT = datetime(2026, 5, 4, 10, tzinfo=UTC)
 CUTS = {10: {"1:0": 100}}
 TYPES = (
     "log int, partition int, offset long, logged_at timestamp, impression_id string, ad_id long, advertiser_id long, "
-    "campaign_id long, clicked_at timestamp, country string, device string, kind string, click_date date, click_hour int"
+    "campaign_id long, clicked_at timestamp, country string, device string, kind string, click_date date, "
+    "click_hour int"
 )
 
 
@@ -52,7 +54,8 @@ def raw(spark: SparkSession, *events: dict[str, Any]) -> DataFrame:
 def identities(rows: DataFrame) -> DataFrame:
     """What the archive would have made of them."""
     derived = {"identity": identity(), "minted_at": minted_at(), "dimensions": dimensions()}
-    return rows.where("kind = 'click'").withColumns(derived).withColumn("log_date", F.to_date("logged_at"))
+    known = rows.where("kind = 'click'").withColumns(derived).withColumn("log_date", F.to_date("logged_at"))
+    return known.select(*CLICK_IDENTITIES.column_names)
 
 
 def judged(rows: DataFrame, known: DataFrame) -> list[tuple[int, str | None, int | None]]:

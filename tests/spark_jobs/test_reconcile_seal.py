@@ -1,0 +1,73 @@
+"""Sealing behind a chain whose head others move: bounded retries, and an hour is sealed once. No JVM."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from deltalake import DeltaTable
+
+from domain.errors import IntegrityError, LedgerConflictError
+from domain.settings import Settings
+from spark_jobs.reconcile_seal import ATTEMPTS, read_sound_seals, seal_attempts
+from tests.support.ledgers import WRITTEN_AT, seal_draft
+from warehouse.create import create_missing_tables
+from warehouse.layout import table_uri
+from warehouse.seals import append_seals, read_seals
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    settings = Settings(home=tmp_path)
+    create_missing_tables(settings)
+    return settings
+
+
+def interrupted(settings: Settings, times: int, first_hour: int) -> Callable[[], datetime]:
+    """A clock that somebody uses to seal another hour whenever it is read, so many times."""
+    hours = iter(range(first_hour, first_hour + times))
+
+    def clock() -> datetime:
+        for hour in hours:
+            append_seals(settings, [seal_draft(hour)], len(read_seals(settings)), WRITTEN_AT)
+            break
+        return WRITTEN_AT
+
+    return clock
+
+
+def test_a_date_is_sealed_in_one_commit(settings: Settings) -> None:
+    sealed = seal_attempts(settings, [seal_draft(0), seal_draft(1)], lambda: WRITTEN_AT)
+    assert [seal.number for seal in sealed] == [1, 2]
+    assert DeltaTable(table_uri(settings, "seals")).version() == 1
+
+
+def test_a_moved_head_is_followed(settings: Settings) -> None:
+    """D8: decided again on what is there now."""
+    (seal,) = seal_attempts(settings, [seal_draft(0)], interrupted(settings, ATTEMPTS - 1, first_hour=5))
+    assert seal.number == ATTEMPTS
+    assert read_sound_seals(settings)[-1] == seal
+
+
+def test_a_head_that_always_moves_is_an_error(settings: Settings) -> None:
+    with pytest.raises(LedgerConflictError):
+        seal_attempts(settings, [seal_draft(0)], interrupted(settings, ATTEMPTS, first_hour=5))
+    assert [seal.hour for seal in read_seals(settings)] == [seal_draft(hour).hour for hour in range(5, 5 + ATTEMPTS)]
+
+
+def test_an_hour_that_somebody_else_sealed_is_theirs(settings: Settings) -> None:
+    """The guard is read again before each try: no second seal of an hour, whoever races."""
+    (seal,) = seal_attempts(settings, [seal_draft(0), seal_draft(1)], interrupted(settings, 1, first_hour=0))
+    assert seal.hour == seal_draft(1).hour
+    assert len(read_seals(settings)) == 2
+
+
+def test_nothing_is_built_on_a_broken_chain(settings: Settings) -> None:
+    seal_attempts(settings, [seal_draft(0), seal_draft(1)], lambda: WRITTEN_AT)
+    table = DeltaTable(table_uri(settings, "seals"))
+    table.alter.set_table_properties({"delta.appendOnly": "false"})
+    table.delete("seal_number = 1")
+    with pytest.raises(IntegrityError, match="chain of seals is broken"):
+        seal_attempts(settings, [seal_draft(2)], lambda: WRITTEN_AT)
