@@ -17,9 +17,9 @@ from typing import Any
 
 import duckdb
 import psutil
+from live import MIB, resident_bytes, send  # beside this script
 from pyspark.sql import SparkSession
 
-from benchmarks.live import MIB, resident_bytes, send
 from clicklog.broker import start_broker
 from clicklog.topics import ensure_topics
 from domain.buckets import HOUR, hour_of

@@ -30,7 +30,7 @@ class ReconcileParams:
 
     def __post_init__(self) -> None:
         for name, at in (("first hour", self.first_hour), ("end", self.end)):
-            if at.tzinfo is None or at != hour_of(at.astimezone(UTC)):
+            if at != hour_of(at.astimezone(UTC)):  # an instant without a zone equals no aware one
                 raise UsageError(f"{name} {at.isoformat()}", "a whole hour with a zone, UTC", "round it to the hour")
         if self.end <= self.first_hour:
             raise UsageError(

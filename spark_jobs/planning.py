@@ -80,7 +80,8 @@ def plan(
         is_any_due = any(hour + HOUR + settings.grace <= now for hour in unsealed)
         state = _read_state(settings, log, archive_wait_seconds if is_any_due else 0)
         to_seal = _plan_unsealed(settings, unsealed, now, log=log, state=state, seals=seals)
-    return [to_seal.get(hour) or _plan_sealed(settings, sealed[hour], published) for hour in hours]
+    raw = dataset_of(open_table(settings, "raw_clicks"))
+    return [to_seal.get(hour) or _plan_sealed(raw, sealed[hour], published) for hour in hours]
 
 
 def receipt_of_waiting(settings: Settings, plans: Sequence[HourPlan]) -> ReconcileReceipt:
@@ -188,17 +189,17 @@ def _further_reasons(state: _LogState, findings: ArchiveFindings) -> list[str]:
     return lost + doubled + unidentified
 
 
-def _plan_sealed(settings: Settings, seal: Seal, published: int) -> HourPlan:
+def _plan_sealed(raw: ds.Dataset, seal: Seal, published: int) -> HourPlan:
     return HourPlan(
         seal.hour,
         "verify" if seal.seal_number <= published else "publish",
         cut=seal.cut,
         seal_number=seal.seal_number,
-        late_arrival_count=_count_late_arrivals(settings, seal),
+        late_arrival_count=_count_late_arrivals(raw, seal),
     )
 
 
-def _count_late_arrivals(settings: Settings, seal: Seal) -> int:
+def _count_late_arrivals(raw: ds.Dataset, seal: Seal) -> int:
     """Raw rows of the hour that were archived beyond the cut of its seal."""
     log, partition, offset = (ds.field(name) for name in ("log", "partition", "offset"))
     places = [(*place_of(place), end) for place, end in seal.cut.items()]
@@ -207,6 +208,4 @@ def _count_late_arrivals(settings: Settings, seal: Seal) -> int:
         ((log == number) & (partition == p) & (offset < end) for number, p, end in places),
         ds.scalar(False),
     )
-    return (
-        dataset_of(open_table(settings, "raw_clicks")).scanner(filter=in_hours([seal.hour]) & ~is_counted).count_rows()
-    )
+    return raw.scanner(filter=in_hours([seal.hour]) & ~is_counted).count_rows()

@@ -24,7 +24,7 @@ from spark_jobs.reconcile_attempt import Attempts
 from spark_jobs.transforms.cut import Cut
 from warehouse.layout import dataset_of, open_table
 
-MEMORY_LIMIT = "1GB"
+MEMORY_LIMIT = "512MB"
 ROWS_AT_A_TIME = 10_000
 _KEY = ", ".join(RollupKey._fields)
 _POSITION = ("log", "partition", "offset")

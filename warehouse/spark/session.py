@@ -38,7 +38,9 @@ def spark_session(settings: Settings, app: str) -> SparkSession:
         return builder.getOrCreate()
     except PySparkRuntimeError as error:
         raise SparkStartError(
-            f"Spark did not start: {error}", "Java 17 and enough memory", "run `tallystick doctor`"
+            f"Spark did not start with spark_master {settings.spark_master}: {error}",
+            f"Java 17, {settings.spark_driver_heap_mib} MiB of memory and a master that Spark knows",
+            "run `tallystick doctor`",
         ) from error
 
 

@@ -16,15 +16,24 @@ from pyspark.sql import functions as F
 from domain.settings import Settings
 from warehouse.spark.session import SparkStartError, jvm_pid, session_conf, spark_session
 
-NO_JAVA = """
+START = """
+import sys
 from pathlib import Path
 from domain.settings import Settings
 from warehouse.spark.session import SparkStartError, spark_session
 try:
-    spark_session(Settings(home=Path({home!r})), "test")
+    spark_session(Settings(home=Path(sys.argv[1]), spark_master=sys.argv[2]), "test")
 except SparkStartError as error:
-    print(error.remedy)
+    print(error)
 """
+
+
+def refusal(home: Path, master: str, **environment: str) -> str:
+    """What a process says that tries to start a session."""
+    values = {**os.environ, **environment}
+    command = [sys.executable, "-c", START, str(home), master]
+    done = subprocess.run(command, env=values, capture_output=True, text=True, check=False)
+    return done.stdout.strip() or done.stderr
 
 
 def test_settings_reach_the_session(tmp_path: Path) -> None:
@@ -43,10 +52,15 @@ def test_missing_jars_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_no_java_is_one_line(tmp_path: Path) -> None:
-    environment = {**os.environ, "PATH": str(tmp_path), "JAVA_HOME": str(tmp_path / "nowhere")}
-    code = NO_JAVA.format(home=str(tmp_path))
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
-    assert done.stdout.strip() == "run `tallystick doctor`", done.stderr
+    said = refusal(tmp_path, "local[1]", PATH=str(tmp_path), JAVA_HOME=str(tmp_path / "nowhere"))
+    assert said.endswith("run `tallystick doctor`")
+
+
+@pytest.mark.spark
+def test_a_wrong_master_is_named(tmp_path: Path) -> None:
+    said = refusal(tmp_path, "nonsense")
+    assert said.startswith("Spark did not start with spark_master nonsense")
+    assert said.count("\n") == 0
 
 
 @pytest.mark.spark
