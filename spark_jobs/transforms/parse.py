@@ -55,18 +55,20 @@ def _typed(records: DataFrame) -> DataFrame:
     text = F.when(is_readable & F.expr("is_valid_utf8(CAST(value AS STRING))"), F.col("value").cast("string"))
     array = F.expr("try_parse_json(concat('[', text, ']'))")
     as_variants = ",".join(f"{field.name}: variant" for field in FIELDS)
+    type_names = [F.schema_of_variant(F.col(f"variants.{field.name}")).alias(field.name) for field in FIELDS]
     as_values = ",".join(f"{field.name} {_JSON_TYPE_AS_VARIANT[field.json_type]}" for field in FIELDS)
     return (
         records.withColumn("text", text)
         .withColumn("json", array)
-        .withColumn("types", F.expr(f"try_variant_get(json, '$[0]', 'struct<{as_variants}>')"))
-        .withColumn("is_single", F.expr("try_variant_get(json, '$[1]', 'variant') IS NULL"))
+        .withColumn("variants", F.expr(f"try_variant_get(json, '$[0]', 'struct<{as_variants}>')"))
+        .withColumn("is_object", F.expr("variants IS NOT NULL AND try_variant_get(json, '$[1]', 'variant') IS NULL"))
+        .withColumn("type", F.struct(*type_names))
         .withColumn("event", F.from_json("text", as_values))
     )
 
 
 def _type_name(field: EventField) -> Column:
-    return F.schema_of_variant(F.col(f"types.{field.name}"))
+    return F.col(f"type.{field.name}")
 
 
 def _is_absent(field: EventField) -> Column:
@@ -82,14 +84,17 @@ def _is_bad(field: EventField) -> Column:
     value = F.col(f"event.{field.name}")
     if field.json_type == "integer":
         return value < F.lit(field.minimum)
-    bad = value.rlike(CONTROL_CHARACTERS)
-    if field.pattern is not None:
-        bad = bad | ~value.rlike(field.pattern)
+    bad = value.rlike(CONTROL_CHARACTERS) if field.pattern is None else ~value.rlike(_to_the_very_end(field.pattern))
     if field.max_length is not None:
         bad = bad | (F.length(value) > field.max_length)
     if field.is_instant:
         bad = bad | (value.isNotNull() & value.try_cast("timestamp").isNull())
     return F.coalesce(bad, F.lit(False))
+
+
+def _to_the_very_end(pattern: str) -> str:
+    """Java's ``$`` lets a line feed follow; no pattern of ours allows one, or any other control character."""
+    return pattern.removesuffix("$") + r"\z"
 
 
 def _any(conditions: list[Column]) -> Column:
@@ -105,7 +110,7 @@ def _judged(typed: DataFrame) -> DataFrame:
         F.when(F.col("value").isNull() | (F.length("value") == 0), "empty")
         .when(F.length("value") > MAX_EVENT_BYTES, "too_large")
         .when(F.col("text").isNull(), "not_utf8")
-        .when(F.col("types").isNull() | ~F.col("is_single"), "malformed_json")
+        .when(~F.col("is_object"), "malformed_json")
         .when(is_version_readable & (version != EVENT_VERSION), "unknown_version")
         .when(_any([_is_absent(field) for field in FIELDS if field.is_required]), "missing_field")
         .when(_any([_has_wrong_type(field) for field in FIELDS]), "wrong_type")
