@@ -141,7 +141,7 @@ def _summary(settings: Settings, truth: Truth, receipt: ReconcileReceipt, agrees
     }
     for text, is_so in judgements.items():
         out.print(f"  [{'green' if is_so else 'bold red'}]{'yes' if is_so else 'NO'}[/]  {text}")
-    _where_next(settings)
+    _where_next(settings, receipt)
     if not all(judgements.values()):
         raise IntegrityError(
             "; ".join(f"not so: {text}" for text, is_so in judgements.items() if not is_so),
@@ -182,12 +182,13 @@ def _rows(settings: Settings, table: str) -> dict[tuple[Any, ...], int]:
     return {tuple(row[name] for name in LIVE_CLICKS_MINUTE.key): row["clicks"] for row in rows}
 
 
-def _where_next(settings: Settings) -> None:
+def _where_next(settings: Settings, receipt: ReconcileReceipt) -> None:
     out.print("\nWhere to look next:")
     home = f"TALLYSTICK_HOME={settings.home}"
+    start, end = format_utc(receipt.hours[0].hour), format_utc(receipt.hours[-1].hour + HOUR)
     for command in (
         f"{home} tallystick final-until",
-        f"{home} tallystick counts --granularity hour --group-by campaign --from ... --to ...",
+        f"{home} tallystick counts --granularity hour --group-by campaign --from {start} --to {end}",
         "make up, then the Dagster page on http://127.0.0.1:18300",
         "README.md: the path of one click",
     ):
