@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from confluent_kafka import Consumer, KafkaError, TopicPartition
+from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
 from domain.links import CLICK_PATH, link_query
 from domain.settings import Settings
@@ -110,11 +110,18 @@ class Record:
     key: bytes
     value: bytes
     appended_ms: int
+    partition: int
+    offset: int
 
     @property
     def document(self) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(self.value)
         return found
+
+
+def _record(message: Message) -> Record:
+    appended_ms, place = message.timestamp()[1], (message.partition() or 0, message.offset() or 0)
+    return Record(message.key() or b"", message.value() or b"", appended_ms, *place)
 
 
 def records_of(settings: Settings, topic: str) -> list[Record]:
@@ -133,7 +140,7 @@ def records_of(settings: Settings, topic: str) -> list[Record]:
             for message in consumer.consume(1_000, 0.2):
                 error = message.error()
                 if error is None:
-                    records.append(Record(message.key() or b"", message.value() or b"", message.timestamp()[1]))
+                    records.append(_record(message))
                 elif error.code() == KafkaError._PARTITION_EOF:
                     ended.add(message.partition())
         return sorted(records, key=lambda record: record.appended_ms)

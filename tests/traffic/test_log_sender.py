@@ -23,8 +23,8 @@ def test_partitions_order_and_bytes_are_as_planned(log_settings: Settings) -> No
     assert looked_at == planned(run)
     logged: dict[int, list[tuple[int, bytes, bytes]]] = {}
     for record in records_of(log_settings, log_settings.clicks_topic):
-        place = logged.setdefault(record.partition() or 0, [])
-        place.append((record.offset() or 0, record.key() or b"", record.value() or b""))
+        place = logged.setdefault(record.partition, [])
+        place.append((record.offset, record.key, record.value))
     assert {partition: [record[1:] for record in sorted(records)] for partition, records in logged.items()} == {
         partition: [
             (event.key, event.value or b"") for event in looked_at if before.partition_of(event.key) == partition

@@ -37,10 +37,10 @@ class ReadLog(NamedTuple):
 def _read_log(settings: Settings) -> ReadLog:
     known, read = read_ads(settings), ReadLog([], Counter())
     for record in records_of(settings, settings.clicks_topic):
-        appended_at = datetime.fromtimestamp(record.timestamp()[1] / 1000, UTC)
-        parsed = parse_event(record.value(), appended_at, known)
+        appended_at = datetime.fromtimestamp(record.appended_ms / 1000, UTC)
+        parsed = parse_event(record.value, appended_at, known)
         if isinstance(parsed, ParsedEvent):
-            position = LogPosition(1, record.partition() or 0, record.offset() or 0)
+            position = LogPosition(1, record.partition, record.offset)
             read.events.append(LoggedEvent(position, appended_at, parsed))
         else:
             read.quarantined[parsed] += 1
