@@ -33,6 +33,7 @@ _UNREACHABLE = {
     KafkaError.REQUEST_TIMED_OUT,
     KafkaError.BROKER_NOT_AVAILABLE,
 }
+_LEADERLESS = {KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE}
 
 
 class LogUnavailableError(TallystickError):
@@ -43,6 +44,19 @@ class LogUnavailableError(TallystickError):
     def __init__(self, settings: Settings, detail: str) -> None:
         remedy = "start `tallystick broker`" if settings.is_broker_embedded else "start it or correct kafka_bootstrap"
         super().__init__(f"no broker answers at {settings.bootstrap} ({detail})", "a running Kafka", remedy)
+
+
+class LeaderMissingError(TallystickError):
+    """A partition's leader is not known yet: just after a topic got partitions, or while the brokers elect one."""
+
+    is_transient = True
+
+    def __init__(self, settings: Settings, topic: str) -> None:
+        super().__init__(
+            f"a partition of topic {topic} at {settings.bootstrap} has no leader",
+            "a broker that leads it, within seconds",
+            "try again; if it stays so, see to the brokers",
+        )
 
 
 class TopicMissingError(TallystickError):
@@ -136,6 +150,8 @@ def as_log_error(settings: Settings, topic: str, error: KafkaError) -> Tallystic
         return LogUnavailableError(settings, error.str())
     if error.code() in (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC):
         return TopicMissingError(settings, topic)
+    if error.code() in _LEADERLESS:
+        return LeaderMissingError(settings, topic)
     return LogRefusedError(
         f"the broker at {settings.bootstrap} refused a request about topic {topic}: {error.str()}",
         "a request that it grants",

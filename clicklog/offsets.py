@@ -13,6 +13,7 @@ from confluent_kafka.admin import OffsetSpec
 
 from clicklog.clients import (
     REQUEST_TIMEOUT_SECONDS,
+    LeaderMissingError,
     LogUnavailableError,
     answer_of,
     as_log_error,
@@ -26,6 +27,8 @@ _MILLISECOND = timedelta(milliseconds=1)
 _EPOCH = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
 _NO_OFFSET = -1
 _POLL_SECONDS = 1
+_LEADER_WAIT_SECONDS = 10
+_LEADER_POLL_SECONDS = 0.1
 
 
 def first_offsets(settings: Settings, topic: str) -> dict[int, int]:
@@ -78,6 +81,18 @@ def _next_offset(consumer: Consumer, settings: Settings, topic: str) -> int:
 
 
 def _list_offsets(settings: Settings, topic: str, spec: OffsetSpec) -> dict[int, int]:
+    """Asks again while a partition has no leader, as one that was just added has none."""
+    deadline = time.monotonic() + _LEADER_WAIT_SECONDS
+    while True:
+        try:
+            return _list_offsets_once(settings, topic, spec)
+        except LeaderMissingError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(_LEADER_POLL_SECONDS)
+
+
+def _list_offsets_once(settings: Settings, topic: str, spec: OffsetSpec) -> dict[int, int]:
     places = [TopicPartition(topic, partition) for partition in range(partition_count(settings, topic))]
     with log_admin(settings, topic) as admin:
         answer = admin.list_offsets(dict.fromkeys(places, spec), request_timeout=REQUEST_TIMEOUT_SECONDS)

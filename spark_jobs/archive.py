@@ -17,6 +17,7 @@ from spark_jobs.batch_guard import BatchGuard
 from spark_jobs.stages import StageTimes
 from spark_jobs.transforms.lateness import literal_by_partition
 from spark_jobs.transforms.parse import click_date, click_hour, dimensions, identity, minted_at, parse_events
+from warehouse.held_offsets import held_offsets
 from warehouse.layout import table_uri
 from warehouse.marks import Mark, read_marks, write_marks
 from warehouse.spark.append import append_rows
@@ -90,15 +91,8 @@ class ArchiveBatches:
     def _read_own_mark(self, table: Table) -> dict[int, int]:
         """The highest offset in the table, per partition. The query's mark may lag but never leads, so only rows
         logged since need to be looked at."""
-        rows = self._spark.read.format("delta").load(table_uri(self._settings, table.name))
-        rows = rows.where(F.col("log") == self._log)
         logged = [mark.logged_at for mark in self._marks.values() if mark.logged_at is not None]
-        if logged:
-            rows = rows.where(F.col("logged_at") >= F.lit(min(logged)))
-        held = {
-            r["partition"]: r["offset"]
-            for r in rows.groupBy("partition").agg(F.max("offset").alias("offset")).collect()
-        }
+        held = held_offsets(self._settings, table, self._log, min(logged, default=None))
         marked = {partition: mark.offset for partition, mark in self._marks.items()}
         return {p: max(held.get(p, -1), marked.get(p, -1)) for p in held.keys() | marked.keys()}
 

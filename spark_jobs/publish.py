@@ -48,7 +48,6 @@ def publish(
     if not fresh:
         return latest
     current = current_seals(seals)
-    current = current_seals(seals)
     dates = hours_by_day(list(set(fresh)))
     sealed = {day: [seal for hour, seal in sorted(current.items()) if hour.date() == day] for day in dates}
     for day, hours in dates.items():

@@ -23,6 +23,8 @@ if TYPE_CHECKING:  # Spark is loaded only by the tests that need it
 
     from tests.support.stream_world import StreamWorld
 
+INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+
 
 @pytest.fixture(scope="session")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
@@ -50,10 +52,16 @@ def log_settings(broker: Broker, tmp_path: Path) -> Settings:
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """The Spark session of this test run, as production configures it, on little memory."""
+    """The Spark session of this test run, as production configures it, but for one thing: plans are interpreted.
+
+    Compiling a plan takes longer than to interpret it over the few rows of a test. Compiled plans are what the tests
+    of the transforms run, and everything that starts a process of its own.
+    """
     from warehouse.spark.session import spark_session
 
     session = spark_session(Settings(home=tmp_path_factory.mktemp("spark"), shuffle_partitions=2), "tests")
+    for setting, value in INTERPRETED.items():
+        session.conf.set(setting, value)
     yield session
     session.stop()
 

@@ -1,12 +1,13 @@
 """From the bytes of a record to a valid event or a reason, as columns: one code for stream and batch.
 
 Belongs here: parsing, validation and the derived columns every job needs. The rules are data in ``domain/events.py``;
-``domain/parsing.py`` is the plain-Python twin that tests hold this equal to. Deduplication is not done here.
+``domain/parsing.py`` is the plain-Python twin that tests hold this equal to. They are put into SQL text: built from
+column objects they take a call into the JVM for each operator, half a second a batch. Deduplication is not done here.
 """
 
 from __future__ import annotations
 
-from functools import reduce
+from collections.abc import Iterable
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -22,6 +23,7 @@ from domain.events import (
 
 _JSON_TYPE_AS_VARIANT = {"integer": "BIGINT", "string": "STRING"}
 _UUID7 = "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-7[0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}$"
+_INSTANTS = tuple(field.name for field in FIELDS if field.is_instant)
 IDENTITY_HEX_DIGITS = 32
 
 
@@ -30,16 +32,17 @@ def parse_events(records: DataFrame, known_ads: DataFrame) -> DataFrame:
 
     ``records``: value BINARY, partition INT, offset LONG, timestamp TIMESTAMP (append time), in any order, streaming
     or not. ``known_ads``: ad_id LONG, one row an ad; small enough to broadcast. Adds the fields of the event (instants
-    as TIMESTAMP), ``appended_at`` and ``reason``; keeps ``value``. One row out for each row in; never fails on data.
+    as TIMESTAMP, null with a reason: they may be beyond what others can hold), ``appended_at`` and ``reason``; keeps
+    ``value``. One row out for each row in; never fails on data.
     """
     ads = F.broadcast(known_ads.select(F.col("ad_id").alias("known_ad_id")))
     judged = _judged(_typed(records))
-    reason = F.when(F.col("reason").isNull() & F.col("known_ad_id").isNull(), F.lit("unknown_ad")).otherwise(
-        F.col("reason")
-    )
+    reason = "CASE WHEN reason IS NULL AND known_ad_id IS NULL THEN 'unknown_ad' ELSE reason END"
+    instants = {name: F.expr(f"CASE WHEN reason IS NULL THEN {name} END") for name in _INSTANTS}
     return (
         judged.join(ads, F.col("ad_id") == F.col("known_ad_id"), "left")
-        .withColumn("reason", reason)
+        .withColumn("reason", F.expr(reason))
+        .withColumns(instants)
         .drop("known_ad_id")
     )
 
@@ -51,45 +54,75 @@ def _typed(records: DataFrame) -> DataFrame:
     everything else that is not JSON, and knows each field's JSON type, but is slow at handing out values; ``from_json``
     hands out values fast but turns numbers into strings. Wrapping the value in an array makes trailing text an error.
     """
-    is_readable = (F.length("value") > 0) & (F.length("value") <= MAX_EVENT_BYTES)
-    text = F.when(is_readable & F.expr("is_valid_utf8(CAST(value AS STRING))"), F.col("value").cast("string"))
-    array = F.expr("try_parse_json(concat('[', text, ']'))")
-    as_variants = ",".join(f"{field.name}: variant" for field in FIELDS)
-    type_names = [F.schema_of_variant(F.col(f"variants.{field.name}")).alias(field.name) for field in FIELDS]
-    as_values = ",".join(f"{field.name} {_JSON_TYPE_AS_VARIANT[field.json_type]}" for field in FIELDS)
-    return (
-        records.withColumn("text", text)
-        .withColumn("json", array)
-        .withColumn("variants", F.expr(f"try_variant_get(json, '$[0]', 'struct<{as_variants}>')"))
-        .withColumn("is_object", F.expr("variants IS NOT NULL AND try_variant_get(json, '$[1]', 'variant') IS NULL"))
-        .withColumn("type", F.struct(*type_names))
-        .withColumn("event", F.from_json("text", as_values))
-    )
+    is_readable = f"length(value) > 0 AND length(value) <= {MAX_EVENT_BYTES} AND is_valid_utf8(CAST(value AS STRING))"
+    as_variants = ", ".join(f"{field.name}: variant" for field in FIELDS)
+    type_names = ", ".join(f"schema_of_variant(variants.{field.name}) AS {field.name}" for field in FIELDS)
+    as_values = ", ".join(f"{field.name} {_JSON_TYPE_AS_VARIANT[field.json_type]}" for field in FIELDS)
+    steps = {
+        "text": f"CASE WHEN {is_readable} THEN CAST(value AS STRING) END",
+        "json": "try_parse_json(concat('[', text, ']'))",
+        "variants": f"try_variant_get(json, '$[0]', 'struct<{as_variants}>')",
+        "is_object": "variants IS NOT NULL AND try_variant_get(json, '$[1]', 'variant') IS NULL",
+        "type": f"struct({type_names})",
+        "event": f"from_json(text, '{as_values}')",
+    }
+    for name, expression in steps.items():
+        records = records.withColumn(name, F.expr(expression))
+    return records
 
 
-def _type_name(field: EventField) -> Column:
-    return F.col(f"type.{field.name}")
+def _judged(typed: DataFrame) -> DataFrame:
+    reasons = {
+        "empty": "value IS NULL OR length(value) = 0",
+        "too_large": f"length(value) > {MAX_EVENT_BYTES}",
+        "not_utf8": "text IS NULL",
+        "malformed_json": "NOT is_object",
+        "unknown_version": f"type.v = 'BIGINT' AND event.v != {EVENT_VERSION}",
+        "missing_field": _any(_is_absent(field) for field in FIELDS if field.is_required),
+        "wrong_type": _any(_has_wrong_type(field) for field in FIELDS),
+        "bad_value": _any(_is_bad(field) for field in FIELDS),
+        "future_dated": (
+            "try_cast(event.clicked_at AS TIMESTAMP) > "
+            f"timestamp + INTERVAL {int(FUTURE_BOUND.total_seconds())} SECONDS"
+        ),
+    }
+    branches = " ".join(f"WHEN {condition} THEN '{reason}'" for reason, condition in reasons.items())
+    fields = ", ".join(f"{_value(field)} AS {field.name}" for field in FIELDS if field.name != "v")
+    # A generator is a barrier: without it the optimizer copies the whole parsing into every later filter on its result.
+    event = f"inline(array(struct(CASE {branches} END AS reason, {fields})))"
+    return typed.selectExpr("value", "partition", "offset", "timestamp AS appended_at", event)
 
 
-def _is_absent(field: EventField) -> Column:
-    type_name = _type_name(field)
-    return type_name.isNull() | (type_name == "VOID")
+def _value(field: EventField) -> str:
+    value = f"event.{field.name}"
+    return f"try_cast({value} AS TIMESTAMP)" if field.is_instant else value
 
 
-def _has_wrong_type(field: EventField) -> Column:
-    return ~_is_absent(field) & (_type_name(field) != _JSON_TYPE_AS_VARIANT[field.json_type])
+def _is_absent(field: EventField) -> str:
+    return f"coalesce(type.{field.name} = 'VOID', true)"
 
 
-def _is_bad(field: EventField) -> Column:
-    value = F.col(f"event.{field.name}")
+def _has_wrong_type(field: EventField) -> str:
+    return f"(NOT {_is_absent(field)} AND type.{field.name} != '{_JSON_TYPE_AS_VARIANT[field.json_type]}')"
+
+
+def _is_bad(field: EventField) -> str:
+    value = f"event.{field.name}"
     if field.json_type == "integer":
-        return value < F.lit(field.minimum)
-    bad = value.rlike(CONTROL_CHARACTERS) if field.pattern is None else ~value.rlike(_to_the_very_end(field.pattern))
+        return f"coalesce({value} < {field.minimum}, false)"
+    if field.pattern is None:
+        bad = f"{value} RLIKE {_pattern(CONTROL_CHARACTERS)}"
+    else:
+        bad = f"NOT {value} RLIKE {_pattern(_to_the_very_end(field.pattern))}"
     if field.max_length is not None:
-        bad = bad | (F.length(value) > field.max_length)
+        bad += f" OR length({value}) > {field.max_length}"
     if field.is_instant:
-        bad = bad | (value.isNotNull() & value.try_cast("timestamp").isNull())
-    return F.coalesce(bad, F.lit(False))
+        bad += f" OR ({value} IS NOT NULL AND try_cast({value} AS TIMESTAMP) IS NULL)"
+    return f"coalesce({bad}, false)"
+
+
+def _pattern(regex: str) -> str:
+    return f"r'{regex}'"
 
 
 def _to_the_very_end(pattern: str) -> str:
@@ -97,36 +130,8 @@ def _to_the_very_end(pattern: str) -> str:
     return pattern.removesuffix("$") + r"\z"
 
 
-def _any(conditions: list[Column]) -> Column:
-    return reduce(lambda a, b: a | b, conditions)
-
-
-def _judged(typed: DataFrame) -> DataFrame:
-    version = F.col("event.v")
-    is_version_readable = _type_name(FIELDS[0]) == _JSON_TYPE_AS_VARIANT["integer"]
-    clicked_at = F.col("event.clicked_at").try_cast("timestamp")
-    future_bound = F.expr(f"INTERVAL {int(FUTURE_BOUND.total_seconds())} SECONDS")
-    reason = (
-        F.when(F.col("value").isNull() | (F.length("value") == 0), "empty")
-        .when(F.length("value") > MAX_EVENT_BYTES, "too_large")
-        .when(F.col("text").isNull(), "not_utf8")
-        .when(~F.col("is_object"), "malformed_json")
-        .when(is_version_readable & (version != EVENT_VERSION), "unknown_version")
-        .when(_any([_is_absent(field) for field in FIELDS if field.is_required]), "missing_field")
-        .when(_any([_has_wrong_type(field) for field in FIELDS]), "wrong_type")
-        .when(_any([_is_bad(field) for field in FIELDS]), "bad_value")
-        .when(clicked_at > F.col("timestamp") + future_bound, "future_dated")
-    )
-    fields = [
-        (
-            F.col(f"event.{field.name}").try_cast("timestamp") if field.is_instant else F.col(f"event.{field.name}")
-        ).alias(field.name)
-        for field in FIELDS
-        if field.name != "v"
-    ]
-    # A generator is a barrier: without it the optimizer copies the whole parsing into every later filter on its result.
-    event = F.inline(F.array(F.struct(reason.alias("reason"), *fields)))
-    return typed.select("value", "partition", "offset", F.col("timestamp").alias("appended_at"), event)
+def _any(conditions: Iterable[str]) -> str:
+    return "(" + " OR ".join(conditions) + ")"
 
 
 def identity() -> Column:

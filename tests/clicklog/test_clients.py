@@ -10,6 +10,7 @@ import pytest
 from confluent_kafka import KafkaError
 
 from clicklog.clients import (
+    LeaderMissingError,
     LogRefusedError,
     LogUnavailableError,
     TopicMissingError,
@@ -77,6 +78,7 @@ def test_clients_say_nothing_when_the_broker_goes(
     ("code", "ours", "is_transient"),
     [
         (KafkaError._TRANSPORT, LogUnavailableError, True),
+        (KafkaError.NOT_LEADER_FOR_PARTITION, LeaderMissingError, True),
         (KafkaError._TIMED_OUT, LogUnavailableError, True),
         (KafkaError.REQUEST_TIMED_OUT, LogUnavailableError, True),
         (KafkaError.UNKNOWN_TOPIC_OR_PART, TopicMissingError, False),

@@ -115,6 +115,9 @@ def test_an_aborted_transaction_is_explained(log_settings: Settings) -> None:
     topic = log_settings.clicks_topic
     with _transaction(log_settings) as producer:
         producer.abort_transaction(WAIT_SECONDS)
+    deadline = time.monotonic() + WAIT_SECONDS
+    while end_offsets(log_settings, topic)[0] < 2 and time.monotonic() < deadline:  # the marker follows the answer
+        time.sleep(0.05)
     assert end_offsets(log_settings, topic)[0] == 2
     assert is_gap_explained(log_settings, topic, 0, 0, 2)
     _append(log_settings, 0)

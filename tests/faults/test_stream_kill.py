@@ -25,8 +25,8 @@ from warehouse.clock import now
 pytestmark = [pytest.mark.spark, pytest.mark.broker]
 
 KILLS = 5
-CLICKS = 30_000
-BATCH_EVENTS = 2_000
+CLICKS = 12_000
+BATCH_EVENTS = 1_000
 WAIT_SECONDS = 180.0
 """Until a started stream reports its first batch; a busy machine takes long to start a JVM."""
 STREAM = "from cli.main import main; main()"

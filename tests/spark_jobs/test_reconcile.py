@@ -134,15 +134,17 @@ def test_the_causes_of_drift(spark: SparkSession, tmp_path: Path) -> None:
     """L4, L11: late ones that live refused, repeats that its horizon did not see, and what nobody can explain."""
     world = ReconcileWorld(tmp_path, spark, live_horizon_hours=2, drift_floor_clicks=0)
     world.archive([Click("old", -121), Click("near", -119), Click("later", -300), Click("later", -130)])
+    world.archive([Click("far", -125)])
     world.archive([Click("old", 0), Click("near", 0), Click("later", 10), Click("new", 11), Click("lost", 12)])
     world.archive([Click("other", 13, advertiser=20)])
     late = world.archive([Click("late", 1, logged=30), Click("late", 2, logged=31), Click("late too", 3, logged=32)])
-    world.write_late([late[0], late[2]])
+    late += world.archive([Click("far", 4, logged=33)])
+    world.write_late([late[0], late[2], late[3]])
     world.write_live({key(0): 1, key(10): 1, key(11): 1, key(13, advertiser_id=20): 2})
     (hour,) = world.reconcile().hours
     world.assert_sealed_equals_oracle()
-    # final: new, lost, late, late too; live: old and later (both beyond its 2 h), new.
-    expected = {"raw": 8, "live": 3, "final": 4, "difference": -1, "late": 2, "dedup_horizon": 2, "missing": 1}
+    # final: new, lost, late, late too; live: old and later (both beyond its 2 h), new. The late repeat is in neither.
+    expected = {"raw": 9, "live": 3, "final": 4, "difference": -1, "late": 2, "dedup_horizon": 2, "missing": 1}
     assert drift_of(world) == expected
     assert drift_of(world, 20) == {"raw": 1, "live": 2, "final": 1, "difference": 1, "extra": 1}
     assert (hour.live_clicks, hour.unexplained_clicks, hour.alert_count) == (5, 2, 2)

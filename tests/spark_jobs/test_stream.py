@@ -28,15 +28,23 @@ class RunningStream:
         self._stop = threading.Event()
         self.batches: list[BatchProgress] = []
         self.receipt: StreamReceipt | None = None
+        self.failure: Exception | None = None
         self._thread = threading.Thread(target=self._run, args=(world,))
         self._thread.start()
 
     def _run(self, world: StreamWorld) -> None:
-        self.receipt = run_stream(world.settings, world.spark, StreamParams(), self.batches.append, self._stop.is_set)
+        try:
+            self.receipt = run_stream(
+                world.settings, world.spark, StreamParams(), self.batches.append, self._stop.is_set
+            )
+        except Exception as error:  # noqa: BLE001 # raised again for the test, in its own thread
+            self.failure = error
 
     def stop(self) -> None:
         self._stop.set()
         self._thread.join()
+        if self.failure:
+            raise self.failure
 
 
 def wait_for(is_so: Callable[[], bool]) -> None:

@@ -18,6 +18,8 @@ SNAPSHOT_PARTITIONS = 2
 """Partitions of a Delta snapshot; the default of 50 makes each small commit seconds slower."""
 STATE_STORE_MEMORY_MIB = 500
 """Soft limit over all RocksDB stores of the process."""
+PAGE_MIB = 4
+"""Memory is taken in such pieces. Spark's own choice is 64 MiB, and each broadcast of a handful of ads holds one."""
 LOOPBACK = "127.0.0.1"
 _LOGGING = Path(__file__).with_name("log4j2.properties")
 
@@ -53,7 +55,7 @@ def jvm_pid(spark: SparkSession) -> int | None:
 
 def session_conf(settings: Settings) -> dict[str, str]:
     """Every key that we set."""
-    return {**_launch_conf(settings), **_sql_conf(settings), **_state_store_conf()}
+    return {**_launch_conf(settings), **_sql_conf(settings), **_streaming_conf()}
 
 
 def _launch_conf(settings: Settings) -> dict[str, str]:
@@ -68,6 +70,7 @@ def _launch_conf(settings: Settings) -> dict[str, str]:
         ),
         "spark.driver.host": LOOPBACK,
         "spark.driver.bindAddress": LOOPBACK,
+        "spark.buffer.pageSize": f"{PAGE_MIB}m",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.local.dir": str(settings.home / "spark" / "scratch"),
@@ -84,13 +87,20 @@ def _sql_conf(settings: Settings) -> dict[str, str]:
         "spark.sql.ansi.enabled": "true",
         "spark.sql.shuffle.partitions": str(settings.shuffle_partitions),
         "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",  # the default, INT96, has no statistics in files
+        "spark.python.sql.dataFrameDebugging.enabled": "false",  # looks up the caller of every column operation
         "spark.databricks.delta.snapshotPartitions": str(SNAPSHOT_PARTITIONS),
+        "spark.delta.logStore.file.impl": "io.delta.storage.LocalLogStore",  # the default starts a process per file
     }
 
 
-def _state_store_conf() -> dict[str, str]:
-    store = "spark.sql.streaming.stateStore"
+def _streaming_conf() -> dict[str, str]:
+    streaming = "spark.sql.streaming"
+    store = f"{streaming}.stateStore"
     return {
+        f"{streaming}.checkpointFileManagerClass": (  # the default for a local disk starts a process per file
+            "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+        ),
+        f"{streaming}.noDataMicroBatches.enabled": "false",  # old identities leave with the next batch that has clicks
         f"{store}.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
         f"{store}.rocksdb.changelogCheckpointing.enabled": "true",
         f"{store}.rocksdb.boundedMemoryUsage": "true",

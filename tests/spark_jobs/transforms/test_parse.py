@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import Row, SparkSession
 
@@ -116,6 +116,7 @@ CASES: dict[str, tuple[bytes | None, str | None]] = {
     "hour 24": (event(clicked_at="2026-11-30T24:00:00Z"), "bad_value"),
     "leap second": (event(clicked_at="2026-11-30T09:59:60Z"), "bad_value"),
     "spooled_at nonsense": (event(spooled_at="x"), "bad_value"),
+    "year 157730": (event(clicked_at="157730-01-01T00:00:00Z"), "bad_value"),
     "year 9999": (event(clicked_at="9999-01-01T00:00:00Z"), "future_dated"),
     "a microsecond beyond the bound": (event(clicked_at="2026-11-30T10:05:00.000001Z"), "future_dated"),
     "on the bound": (event(clicked_at="2026-11-30T10:05:00Z"), None),
@@ -140,7 +141,7 @@ def parsed_by_spark(spark: SparkSession, payloads: list[bytes | None]) -> list[R
 def assert_equal_to_oracle(row: Row, payload: bytes | None) -> None:
     oracle = parse_event(payload, APPENDED_AT, KNOWN_ADS)
     if not isinstance(oracle, ParsedEvent):
-        assert row["reason"] == oracle, payload
+        assert (row["reason"], row["clicked_at"], row["spooled_at"]) == (oracle, None, None), payload
         return
     assert row["reason"] is None, payload
     instants = {"clicked_at"}
@@ -190,7 +191,14 @@ _payloads = st.one_of(
 )
 
 
-@settings(max_examples=3, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+# Examples are not made smaller when one fails: that takes hundreds of Spark jobs, and the message names the payload.
+@settings(
+    max_examples=3,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=list(HealthCheck),
+    phases=(Phase.explicit, Phase.generate),
+)
 @given(st.lists(_payloads, min_size=400, max_size=400))
 def test_generated_payloads_equal_the_oracle(spark: SparkSession, payloads: list[bytes]) -> None:
     """Law 5. Many payloads an example, since an example is a Spark job."""
