@@ -12,8 +12,8 @@ from deltalake import DeltaTable
 from domain.errors import IntegrityError, LedgerConflictError
 from domain.settings import Settings
 from spark_jobs.reconcile_seal import ATTEMPTS, read_sound_seals, seal_attempts
+from tests.support.empty_tables import make_empty_tables
 from tests.support.ledgers import WRITTEN_AT, seal_draft
-from warehouse.create import create_missing_tables
 from warehouse.layout import table_uri
 from warehouse.seals import append_seals, read_seals
 
@@ -21,7 +21,7 @@ from warehouse.seals import append_seals, read_seals
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
     settings = Settings(home=tmp_path)
-    create_missing_tables(settings)
+    make_empty_tables(settings)
     return settings
 
 

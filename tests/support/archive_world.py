@@ -20,9 +20,9 @@ from domain.settings import Settings
 from spark_jobs.params import HourPlan
 from spark_jobs.planning import plan
 from spark_jobs.reconcile_log import LogEnds
+from tests.support.empty_tables import make_empty_tables
 from tests.support.sealed_world import payload_of
 from warehouse.ads import snapshot_ads
-from warehouse.create import create_missing_tables
 from warehouse.layout import table_uri
 from warehouse.logs import register_log
 from warehouse.marks import Mark, write_marks
@@ -82,7 +82,7 @@ class ArchiveWorld:
 
     def __init__(self, home: Path, **changes: Any) -> None:
         self.settings = Settings(home=home, **changes)
-        create_missing_tables(self.settings)
+        make_empty_tables(self.settings)
         snapshot_ads(self.settings, [Ad(1, 10, 100, "https://shop.example/")], H)
         self.log_number = register_log(self.settings, self.settings.clicks_topic, TOPIC_ID, {0: 0, 1: 0}, H)
         self.log = WrittenLog()

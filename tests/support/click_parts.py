@@ -19,8 +19,8 @@ from services.click.catalogue import Catalogue
 from services.click.inflight import InFlight
 from services.click.journal import JournalUnavailableError
 from services.click.refusals import RefusalTally
+from tests.support.empty_tables import make_empty_tables
 from warehouse.ads import snapshot_ads
-from warehouse.create import create_missing_tables
 
 AT = datetime(2026, 3, 1, 12, 30, 15, 250, tzinfo=UTC)
 ADS = (
@@ -84,7 +84,7 @@ class Answer:
 def home_with_ads(home: Path, ads: Sequence[Ad] = ADS, **values: Any) -> Settings:
     """Settings of a home that has the tables and these ads."""
     settings = Settings(home=home, **values)
-    create_missing_tables(settings)
+    make_empty_tables(settings)
     snapshot_ads(settings, ads, AT - timedelta(days=1))
     return settings
 

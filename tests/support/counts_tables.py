@@ -14,8 +14,8 @@ from domain.buckets import Granularity, bucket_of, parse_utc
 from domain.finality import final_until
 from domain.publications import Publication, PublicationDraft
 from domain.settings import Settings
+from tests.support.empty_tables import make_empty_tables
 from tests.support.ledgers import WRITTEN_AT, seal_draft
-from warehouse.create import create_missing_tables
 from warehouse.layout import table_uri
 from warehouse.publications import append_publication, read_publications
 from warehouse.schema import arrow_rows
@@ -119,7 +119,7 @@ class CountsTables:
 def counts_tables(home: Path) -> CountsTables:
     """Empty tables of a new home."""
     settings = Settings(home=home)
-    create_missing_tables(settings)
+    make_empty_tables(settings)
     return CountsTables(settings)
 
 

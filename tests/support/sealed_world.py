@@ -26,7 +26,7 @@ from domain.parsing import ParsedEvent
 from domain.publications import Publication, PublicationDraft
 from domain.seals import Seal, SealDraft, SetDigest, billable_line, current_seals
 from domain.settings import Settings
-from warehouse.create import create_missing_tables
+from tests.support.empty_tables import make_empty_tables
 from warehouse.layout import table_uri
 from warehouse.marks import Mark, write_marks
 from warehouse.publications import append_publication, read_publications
@@ -188,7 +188,7 @@ class SealedWorld:
 def sealed_world(home: Path) -> SealedWorld:
     """Empty tables of a new home."""
     settings = Settings(home=home)
-    create_missing_tables(settings)
+    make_empty_tables(settings)
     return SealedWorld(settings, [])
 
 

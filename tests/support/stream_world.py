@@ -28,10 +28,10 @@ from domain.seals import SealDraft
 from domain.settings import Settings
 from spark_jobs.stream import checkpoint_path, run_stream
 from spark_jobs.stream_params import StreamParams, StreamReceipt
+from tests.support.empty_tables import make_empty_tables
 from tests.support.events import AD, ADVERTISER, CAMPAIGN
 from warehouse.ads import snapshot_ads
 from warehouse.clock import now
-from warehouse.create import create_missing_tables
 from warehouse.layout import table_uri
 from warehouse.seals import append_seals, read_seals
 
@@ -48,7 +48,7 @@ class StreamWorld:
 
     def __post_init__(self) -> None:
         ensure_topics(self.settings)
-        create_missing_tables(self.settings)
+        make_empty_tables(self.settings)
         self.know_ads(AD)
 
     def know_ads(self, *ad_ids: int) -> None:

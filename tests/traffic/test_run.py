@@ -16,12 +16,12 @@ from domain.parsing import ParsedEvent, parse_event
 from domain.settings import Settings
 from services.click.keys import load_key_ring
 from tests.support.click_process import ClickProcess, free_port, records_of
+from tests.support.empty_tables import make_empty_tables
 from tests.traffic.samples import options
 from traffic.catalogue import build_catalogue
 from traffic.http_sender import ClickService
 from traffic.run import EVENTS_PER_REPORT, generate
 from warehouse.ads import read_ads
-from warehouse.create import create_missing_tables
 
 NOW = datetime(2026, 3, 5, tzinfo=UTC)
 FINAL_HORIZON, LIVE_HORIZON, LATE_BOUND = timedelta(days=7), timedelta(hours=24), timedelta(seconds=310)
@@ -100,7 +100,7 @@ def _without_minutes(counts: dict[CountKey, int]) -> Counter[tuple[object, ...]]
 @pytest.mark.broker
 def test_through_the_click_service_the_log_counts_to_the_truth(log_settings: Settings) -> None:
     settings = replace(log_settings, click_port=free_port())
-    create_missing_tables(settings)
+    make_empty_tables(settings)
     run = options(clicks_count=600).over_http()
     with ClickProcess(settings):
         service = ClickService(f"http://127.0.0.1:{settings.click_port}", load_key_ring(settings))

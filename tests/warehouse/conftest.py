@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from domain.settings import Settings
-from warehouse.create import create_missing_tables
+from tests.support.empty_tables import make_empty_tables
 
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
     found = Settings(home=tmp_path / "home")
-    create_missing_tables(found)
+    make_empty_tables(found)
     return found

@@ -10,9 +10,9 @@ from clicklog.offsets import end_offsets
 from clicklog.producer import ClickProducer
 from clicklog.topics import topic_id
 from domain.settings import Settings
+from tests.support.empty_tables import make_empty_tables
 from warehouse.catch_up import QUERIES, StreamBehindError, lag, wait_until_caught_up
 from warehouse.clock import now
-from warehouse.create import create_missing_tables
 from warehouse.logs import register_log
 from warehouse.marks import Mark, write_marks
 
@@ -21,7 +21,7 @@ from warehouse.marks import Mark, write_marks
 def logged(log_settings: Settings) -> Settings:
     """Six records on one partition of a topic that is log 1, and empty tables."""
     settings = replace(log_settings)
-    create_missing_tables(settings)
+    make_empty_tables(settings)
     producer = ClickProducer(settings)
     for _ in range(6):
         producer.send(b"one key", b"{}")

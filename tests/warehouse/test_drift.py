@@ -8,7 +8,7 @@ from pathlib import Path
 from deltalake import DeltaTable
 
 from domain.settings import Settings
-from warehouse.create import create_missing_tables
+from tests.support.empty_tables import make_empty_tables
 from warehouse.drift import append_drift
 from warehouse.layout import table_uri
 from warehouse.tables.drift import DRIFT
@@ -24,7 +24,7 @@ def row(advertiser_id: int) -> dict[str, object]:
 
 def test_all_batches_are_one_commit(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path)
-    create_missing_tables(settings)
+    make_empty_tables(settings)
     append_drift(settings, iter([[row(1), row(2)], [], [row(3)]]))
     append_drift(settings, iter([]))
     table = DeltaTable(table_uri(settings, DRIFT.name))

@@ -111,6 +111,7 @@ def test_a_full_writer_refuses_at_once_and_takes_again_later(tmp_path: Any, monk
     """R5: what does not fit is refused before it is taken, and room comes back with what is settled."""
     settings = Settings(home=tmp_path, broker_port=free_broker_port())
     monkeypatch.setattr(journal, "MAX_UNSETTLED_BYTES", 1_000)
+    monkeypatch.setattr(journal, "DELIVERY_TIMEOUT_SECONDS", 0.5)
 
     async def scenario() -> None:
         writer = LogWriter(settings)

@@ -12,6 +12,7 @@ import pytest
 from clicklog.watermarks import Watermark, read_watermarks
 from domain.buckets import format_utc
 from domain.settings import Settings
+from services.click import journal
 from services.click.inflight import InFlight
 from services.click.journal import JournalUnavailableError, LogWriter
 from services.click.refusals import RefusalTally
@@ -93,7 +94,11 @@ def test_at_the_stop_the_running_minute_is_reported_too(log_settings: Settings) 
     _run(log_settings, scenario)
 
 
-def test_what_the_log_does_not_take_is_kept(log_settings_without_broker: Settings) -> None:
+def test_what_the_log_does_not_take_is_kept(
+    log_settings_without_broker: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal, "DELIVERY_TIMEOUT_SECONDS", 0.5)
+
     async def scenario(it: Reporting) -> None:
         it.tally.count("unknown_ad", it.clock())
         it.tally.count("bad_signature", it.clock())

@@ -12,7 +12,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 
 from domain.settings import Settings
-from warehouse.create import create_missing_tables
+from tests.support.empty_tables import make_empty_tables
 from warehouse.layout import TableMissingError, table_uri
 from warehouse.spark.append import append_rows
 from warehouse.tables.quarantined_clicks import QUARANTINED_CLICKS
@@ -26,7 +26,7 @@ TYPES = "reason string, log int, partition int, offset long, logged_at timestamp
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
     settings = Settings(home=tmp_path)
-    create_missing_tables(settings)
+    make_empty_tables(settings)
     return settings
 
 

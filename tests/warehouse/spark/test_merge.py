@@ -11,7 +11,7 @@ from deltalake import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 
 from domain.settings import Settings
-from warehouse.create import create_missing_tables
+from tests.support.empty_tables import make_empty_tables
 from warehouse.layout import table_uri
 from warehouse.spark.merge import PartialOverlapError, drop_counted, merge_counts
 
@@ -28,7 +28,7 @@ Part = tuple[str, int, int, int]
 @pytest.fixture
 def uri(tmp_path: Path) -> str:
     settings = Settings(home=tmp_path)
-    create_missing_tables(settings)
+    make_empty_tables(settings)
     return table_uri(settings, "live_clicks_minute")
 
 

@@ -12,7 +12,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from domain.settings import Settings
-from warehouse.create import create_missing_tables
+from tests.support.empty_tables import make_empty_tables
 from warehouse.layout import table_uri
 from warehouse.spark import replace
 from warehouse.spark.replace import WriteConflictError, replace_partitions
@@ -32,7 +32,7 @@ TYPES = (
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
     settings = Settings(home=tmp_path)
-    create_missing_tables(settings)
+    make_empty_tables(settings)
     return settings
 
 
