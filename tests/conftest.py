@@ -26,6 +26,15 @@ if TYPE_CHECKING:  # Spark is loaded only by the tests that need it
 INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of two processes one runs what needs Spark, so that there is one session; one what needs a broker alone."""
+    for item in items:
+        engine = next((name for name in ("spark", "broker") if item.get_closest_marker(name)), None)
+        if engine:
+            item.add_marker(pytest.mark.xdist_group(engine))
+
+
 @pytest.fixture(scope="session")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
     """The Kafka broker of this test run; its port and home are its own."""
