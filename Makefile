@@ -17,7 +17,7 @@ demo: setup ## the whole story on generated traffic; ends by itself with a summa
 	@$(BIN)/tallystick demo
 
 test: setup ## every test that CI runs; needs two cores and some 5 GB of memory
-	@$(BIN)/pytest -n 2 --dist loadgroup -m "not soak"
+	@$(BIN)/pytest -n 2 -m "not soak"
 
 check: setup ## format, lint, types, import contracts, tests that need no JVM; under a minute
 	@$(BIN)/ruff format --check --quiet .

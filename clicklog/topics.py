@@ -149,6 +149,9 @@ def mend_topics(settings: Settings) -> list[WrongSetting]:
         with log_admin(settings, one.topic) as admin:
             answer = admin.incremental_alter_configs([resource], request_timeout=REQUEST_TIMEOUT_SECONDS)
             answer_of(answer[resource])
+    deadline = time.monotonic() + REQUEST_TIMEOUT_SECONDS
+    while wrong and wrong_settings(settings) and time.monotonic() < deadline:
+        time.sleep(POLL_SECONDS)  # a broker hears of what was changed a moment after it was
     return wrong
 
 

@@ -78,6 +78,11 @@ def _set(settings: Settings, topic: str, name: str, value: str) -> None:
     resource = ConfigResource(ConfigResource.Type.TOPIC, topic, incremental_configs=[entry])
     with log_admin(settings, topic) as admin:
         admin.incremental_alter_configs([resource])[resource].result(10)
+        deadline = time.monotonic() + 10
+        asked = ConfigResource(ConfigResource.Type.TOPIC, topic)
+        while admin.describe_configs([asked])[asked].result(10)[name].value != value:  # a broker hears of it later
+            assert time.monotonic() < deadline, "the setting stays"
+            time.sleep(0.05)
 
 
 def _delete(settings: Settings, topic: str) -> None:
