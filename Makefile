@@ -16,8 +16,8 @@ setup: ## virtual environment, packages, Java, jars: what is missing of them
 demo: setup ## the whole story on generated traffic; ends by itself with a summary
 	@$(BIN)/tallystick demo
 
-test: setup ## every test that CI runs; needs two cores and some 5 GB of memory
-	@$(BIN)/pytest -n 2 -m "not soak"
+test: setup ## every test that CI runs; needs two cores and some 4 GB of memory
+	@$(BIN)/pytest -m "not soak"
 
 check: setup ## format, lint, types, import contracts, tests that need no JVM; under a minute
 	@$(BIN)/ruff format --check --quiet .

@@ -17,19 +17,13 @@ from clicklog.broker import Broker, start_broker
 from clicklog.topics import ensure_topics
 from domain.settings import Settings
 from tests.support.brokers import free_broker_port
-from tests.support.scheduling import SchedulingByEngine
 
 if TYPE_CHECKING:  # Spark is loaded only by the tests that need it
     from pyspark.sql import SparkSession
-    from xdist.remote import Producer
 
     from tests.support.stream_world import StreamWorld
 
 INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
-
-
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> SchedulingByEngine:
-    return SchedulingByEngine(config, log)
 
 
 @pytest.fixture(scope="session")
