@@ -5,6 +5,7 @@ Belongs here: what several rooms need. A fixture that one room needs is in that 
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +25,14 @@ if TYPE_CHECKING:  # Spark is loaded only by the tests that need it
     from tests.support.stream_world import StreamWorld
 
 INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+
+
+def pytest_configure() -> None:
+    """A shell starts what runs in the background deaf to SIGINT; Dagster then makes the whole run deaf to SIGTERM, and
+    with it every process that a test starts later, which can then only be killed.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
