@@ -21,10 +21,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO
 
-from confluent_kafka import KafkaException
-from confluent_kafka.admin import AdminClient
-
-from clicklog.clients import client_config
 from clicklog.java import find_java
 from domain.errors import TallystickError
 from domain.settings import Settings
@@ -169,8 +165,8 @@ def start_broker(settings: Settings, report: Callable[[str], None] = lambda _: N
                 _format(java, class_path, files, log)
             process = _launch(_command(java, class_path, settings), files, lock, log)
     try:
-        _wait_until_serving(process, settings, files, report)
-    except BaseException:
+        _wait_until_listening(process, settings, files, report)
+    except BaseException:  # an interrupt too: whatever ends the wait, no broker is left behind
         _end(process)
         raise
     return Broker(process, settings.bootstrap, files.log)
@@ -264,7 +260,7 @@ def _launch(command: list[str], files: BrokerFiles, lock: IO[str], log: IO[bytes
     return process
 
 
-def _wait_until_serving(
+def _wait_until_listening(
     process: subprocess.Popen[bytes], settings: Settings, files: BrokerFiles, report: Callable[[str], None]
 ) -> None:
     report(f"starting the broker at {settings.bootstrap}")
@@ -272,7 +268,7 @@ def _wait_until_serving(
     while time.monotonic() - started < START_TIMEOUT_SECONDS:
         if process.poll() is not None:
             raise _ended(process, files.log)
-        if _is_listening(settings.broker_port) and _is_registered(settings):
+        if _is_listening(settings.broker_port):
             return
         time.sleep(POLL_SECONDS)
     raise BrokerError(
@@ -287,14 +283,6 @@ def _is_listening(port: int) -> bool:
     with socket.socket() as probe:
         probe.settimeout(CONNECT_TIMEOUT_SECONDS)
         return probe.connect_ex((LOOPBACK, port)) == 0
-
-
-def _is_registered(settings: Settings) -> bool:
-    """Whether the broker knows itself. One that is told to end before that waits for itself, and never ends."""
-    try:
-        return bool(AdminClient(client_config(settings)).list_topics(timeout=CONNECT_TIMEOUT_SECONDS).brokers)
-    except KafkaException:
-        return False
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -78,7 +78,7 @@ def _write(path: Path, secret: bytes) -> None:
             file.flush()
             os.fsync(descriptor)
         os.rename(name, path)
-    except BaseException:
+    except BaseException:  # an interrupt too: whatever ends the writing, no half secret is left behind
         os.unlink(name)
         raise
 
