@@ -28,8 +28,8 @@ INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.facto
 
 
 def pytest_configure() -> None:
-    """A shell starts what runs in the background deaf to SIGINT; Dagster then makes the whole run deaf to SIGTERM, and
-    with it every process that a test starts later, which can then only be killed.
+    """A shell starts what runs in the background deaf to SIGINT. A Dagster run in this process copies that to SIGTERM,
+    and every process that a test starts later inherits it: a broker that can only be killed.
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import dagster as dg
@@ -42,8 +42,7 @@ def installation(log_settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Set
     return settings
 
 
-def send_a_day(settings: Settings) -> Truth:
-    until = hour_of(now())
+def send_a_day(settings: Settings, until: datetime) -> Truth:
     options = TrafficOptions(
         clicks_count=2_000,
         seed=5,
@@ -74,8 +73,9 @@ def finals_names() -> list[str]:
 
 def test_a_day_of_hours_is_one_run_with_one_commit_a_table(installation: Settings) -> None:
     """O3, O7: every hour has its seal and its rows; the checks say what they found."""
-    truth = send_a_day(installation)
-    keys = [f"{hour_of(now()) - back * HOUR:%Y-%m-%dT%H:%MZ}" for back in range(HOURS, 0, -1)]
+    until = hour_of(now() - installation.grace)
+    truth = send_a_day(installation, until)
+    keys = [f"{until - back * HOUR:%Y-%m-%dT%H:%MZ}" for back in range(HOURS, 0, -1)]
     result = run_hours(keys[0], keys[-1])
     assert result.success
 
