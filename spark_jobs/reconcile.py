@@ -38,6 +38,7 @@ from warehouse.layout import code_version
 from warehouse.locks import writer_lock
 from warehouse.publications import latest_publication
 from warehouse.spark.session import jvm_pid
+from warehouse.verdicts import current_set
 
 LOCK = "reconcile"
 Progress = Callable[[str], None]
@@ -119,9 +120,12 @@ def _seal_day(run: _Run, day: date, plans: Sequence[HourPlan]) -> dict[datetime,
     attempts = {one.hour.hour: new_attempt_id(run.clock()) for one in plans}
     cuts = {one.hour.hour: one.cut for one in plans}
     run.progress(f"{day}: counting {len(plans)} hours")
-    with counted_hours(run.spark, run.settings, day, cuts, run.settings.final_horizon) as count:
+    verdict_set = current_set(run.settings)
+    with counted_hours(
+        run.spark, run.settings, day, cuts, run.settings.final_horizon, verdict_set=verdict_set
+    ) as count:
         found, drift = _write_attempt(run, count, attempts)
-    drafts = [_draft(run, one, attempts[one.hour.hour], found[one.hour.hour]) for one in plans]
+    drafts = [_draft(run, one, attempts[one.hour.hour], found[one.hour.hour], verdict_set) for one in plans]
     seals = {seal.hour: seal for seal in seal_attempts(run.settings, drafts, run.clock)}
     run.after_step("sealed")
     return {draft.hour: _sealed_receipt(draft, seals.get(draft.hour), drift[draft.hour.hour]) for draft in drafts}
@@ -145,7 +149,7 @@ def _write_attempt(
     return found, drift
 
 
-def _draft(run: _Run, one: HourPlan, attempt: str, found: HourFigures) -> SealDraft:
+def _draft(run: _Run, one: HourPlan, attempt: str, found: HourFigures, verdict_set: int) -> SealDraft:
     return SealDraft(
         hour=one.hour,
         revision=0,
@@ -155,6 +159,7 @@ def _draft(run: _Run, one: HourPlan, attempt: str, found: HourFigures) -> SealDr
         billable_clicks=found.billable,
         excluded_clicks=found.excluded,
         digest=found.digest,
+        verdict_set=verdict_set,
         ads_version=ads_version(run.settings),
         rule_version=RULE_VERSION,
         horizon_days=run.settings.final_horizon_days,

@@ -151,7 +151,7 @@ def _parquet_rows(path: Path, content: bytes) -> Iterator[_Line]:
         yield _Line(number, json.dumps(record, default=str, ensure_ascii=False), record)
 
 
-def _in_micros(field: pa.Field) -> pa.Field:
+def _in_micros(field: pa.Field[Any]) -> pa.Field[Any]:
     """Instants in the unit that tables keep; what is finer is cut off."""
     return field.with_type(pa.timestamp("us", field.type.tz)) if pa.types.is_timestamp(field.type) else field
 

@@ -99,7 +99,7 @@ def unknown_targets(settings: Settings, targets: Iterable[Target]) -> set[Target
     identity = ds.field("identity")
     for some in _pieces(list(clicks)):
         rows = _scan(settings, "click_identities", ["identity"], identity.isin(pa.array(some, pa.binary())))
-        unknown -= {clicks[found] for found in rows["identity"].to_pylist()}
+        unknown -= {clicks[row["identity"]] for row in rows.to_pylist()}
     offset = ds.field("offset")
     for some_positions in _pieces([target for target in unknown if isinstance(target, LogPosition)]):
         offsets = pa.array(sorted({position.offset for position in some_positions}), pa.int64())
@@ -117,10 +117,10 @@ def _pieces(values: list[Any]) -> Iterable[list[Any]]:
 
 
 def _refuse_known_file(rows: pa.Table, file_digest: str) -> None:
-    known = rows.filter(pc.equal(rows["file_digest"], file_digest))
+    known = rows.filter(ds.field("file_digest") == file_digest)
     if known.num_rows:
         raise UsageError(
-            f"this file was taken in as set {known['set_version'][0].as_py()}",
+            f"this file was taken in as set {_newest(known)}",
             "a file that is new",
             "nothing was changed; what it says is in force already",
         )
