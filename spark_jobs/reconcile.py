@@ -30,7 +30,7 @@ from spark_jobs.reconcile_checks import HourFigures, check_laws, figures
 from spark_jobs.reconcile_count import DayCount, counted_hours
 from spark_jobs.reconcile_drift import DayDrift, HourDrift
 from spark_jobs.reconcile_log import ClickLog
-from spark_jobs.reconcile_seal import read_sound_seals, seal_attempts
+from spark_jobs.reconcile_seal import read_sound_seals, seal_attempts, verdict_set_to_pin
 from spark_jobs.reconcile_verify import verify_hours
 from spark_jobs.reconcile_written import written_attempt
 from warehouse.ads import ads_version
@@ -38,7 +38,6 @@ from warehouse.layout import code_version
 from warehouse.locks import writer_lock
 from warehouse.publications import latest_publication
 from warehouse.spark.session import jvm_pid
-from warehouse.verdicts import current_set
 
 LOCK = "reconcile"
 Progress = Callable[[str], None]
@@ -120,7 +119,7 @@ def _seal_day(run: _Run, day: date, plans: Sequence[HourPlan]) -> dict[datetime,
     attempts = {one.hour.hour: new_attempt_id(run.clock()) for one in plans}
     cuts = {one.hour.hour: one.cut for one in plans}
     run.progress(f"{day}: counting {len(plans)} hours")
-    verdict_set = current_set(run.settings)
+    verdict_set = verdict_set_to_pin(run.settings)
     with counted_hours(
         run.spark, run.settings, day, cuts, run.settings.final_horizon, verdict_set=verdict_set
     ) as count:
