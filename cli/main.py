@@ -25,6 +25,7 @@ COMMANDS: dict[str, str] = {
     "metrics": "run the metrics API",
     "generate": "send made-up traffic, and write down the truth about it",
     "ads": "the catalogue of ads",
+    "verdicts": "fraud verdicts, taken in from files",
     "reconcile": "reconcile and seal hours",
     "counts": "clicks of ads by minute, hour or day, each row final or live",
     "final-until": "up to when every hour is sealed",

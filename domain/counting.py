@@ -7,21 +7,24 @@ in memory and is no engine itself. Parsing is ``domain/parsing.py``; when an hou
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from domain.buckets import hour_of, minute_of
 from domain.identity import LoggedOrder, LogPosition, click_identity
 from domain.parsing import ParsedEvent
+from domain.verdicts import ClickTarget, Target
 
-RULE_VERSION = 1
+RULE_VERSION = 2
 """Goes into each seal. A change of what counts, or of the reason for which a click does not, is another version."""
 
-ExclusionReason = Literal["head", "prefetch", "duplicate", "conflicting_duplicate"]
-EXCLUSION_REASONS: tuple[ExclusionReason, ...] = ("head", "prefetch", "duplicate", "conflicting_duplicate")
+ExclusionReason = Literal["head", "prefetch", "duplicate", "conflicting_duplicate", "fraud"]
+EXCLUSION_REASONS: tuple[ExclusionReason, ...] = ("head", "prefetch", "duplicate", "conflicting_duplicate", "fraud")
 LateReason = Literal["late", "hour_sealed"]
+NO_VERDICTS: Mapping[Target, str] = MappingProxyType({})
 _NOT_A_CLICK: dict[str, ExclusionReason] = {"head": "head", "prefetch": "prefetch"}
 
 
@@ -49,12 +52,16 @@ class LoggedEvent:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one raw click: billable where ``reason`` is None, else excluded; a duplicate names its winner."""
+    """What became of one raw click: billable where ``reason`` is None, else excluded.
+
+    A duplicate names its winner, a click that was judged fraud the verdict.
+    """
 
     position: LogPosition
     event: ParsedEvent
     reason: ExclusionReason | None = None
     winner: LogPosition | None = None
+    verdict_id: str | None = None
 
     @property
     def is_billable(self) -> bool:
@@ -79,15 +86,21 @@ class LiveCounts(NamedTuple):
     late: dict[LogPosition, LateReason]
 
 
-def final_outcomes(events: Iterable[LoggedEvent], horizon: timedelta) -> list[Outcome]:
+def final_outcomes(
+    events: Iterable[LoggedEvent], horizon: timedelta, verdicts: Mapping[Target, str] = NO_VERDICTS
+) -> list[Outcome]:
     """The outcome of every event, in the order of logging. The order in which events are given does not matter.
 
     A click is a duplicate if any earlier click-kind event of its identity, excluded itself or not, was logged within
     the horizon before it, the horizon's end included; its winner is the earliest such event. A position given twice is
     one event: a log that is read again holds no more clicks.
+
+    ``verdicts``: by target the id of the verdict of fraud in force. They come last and judge only what is billable
+    without them: a verdict never makes another copy count.
     """
     seen: dict[bytes, list[LoggedEvent]] = defaultdict(list)
-    return [_judge(logged, seen, horizon) for logged in sorted(_by_position(events), key=lambda e: e.order)]
+    outcomes = [_judge(logged, seen, horizon) for logged in sorted(_by_position(events), key=lambda e: e.order)]
+    return [_without_fraud(outcome, verdicts) for outcome in outcomes]
 
 
 def count_billable(outcomes: Iterable[Outcome]) -> dict[CountKey, int]:
@@ -145,6 +158,15 @@ def _judge(logged: LoggedEvent, seen: dict[bytes, list[LoggedEvent]], horizon: t
         return Outcome(logged.position, event)
     is_conflicting = _dimensions(event) != _dimensions(winner.event)
     return Outcome(logged.position, event, "conflicting_duplicate" if is_conflicting else "duplicate", winner.position)
+
+
+def _without_fraud(outcome: Outcome, verdicts: Mapping[Target, str]) -> Outcome:
+    """Where both its place and the click itself were judged, the verdict on its place is named."""
+    click = ClickTarget(outcome.event.impression_id, outcome.event.ad_id)
+    verdict_id = verdicts.get(outcome.position, verdicts.get(click))
+    if not outcome.is_billable or verdict_id is None:
+        return outcome
+    return replace(outcome, reason="fraud", verdict_id=verdict_id)
 
 
 def _dimensions(event: ParsedEvent) -> tuple[int, str, str]:

@@ -16,20 +16,21 @@ class Drift:
     """Clicks of one advertiser in one hour, named as in table ``drift``.
 
     ``late_clicks``: final has them, live refused them. ``dedup_horizon_clicks``: live has them, final knows them as
-    repeats that lie further apart than the live horizon. ``missing_clicks`` and ``extra_clicks``: final or live has
-    them for no known cause.
+    repeats that lie further apart than the live horizon. ``fraud_clicks``: live has them, final excluded them by a
+    verdict. ``missing_clicks`` and ``extra_clicks``: final or live has them for no known cause.
     """
 
     live_clicks: int
     final_clicks: int
     late_clicks: int
     dedup_horizon_clicks: int
+    fraud_clicks: int
     missing_clicks: int
     extra_clicks: int
 
     @property
     def difference_clicks(self) -> int:
-        """live - final, which is always -late + dedup_horizon + extra - missing."""
+        """live - final, which is always -late + dedup_horizon + fraud + extra - missing."""
         return self.live_clicks - self.final_clicks
 
     @property
@@ -37,14 +38,17 @@ class Drift:
         return self.missing_clicks == 0 and self.extra_clicks == 0
 
 
-def explain(live_clicks: int, final_clicks: int, late_clicks: int, dedup_horizon_clicks: int) -> Drift:
+def explain(
+    live_clicks: int, final_clicks: int, late_clicks: int, dedup_horizon_clicks: int, fraud_clicks: int
+) -> Drift:
     """The difference by cause: what the known causes leave over is missing or extra, never both."""
-    unexplained = live_clicks - final_clicks + late_clicks - dedup_horizon_clicks
+    unexplained = live_clicks - final_clicks + late_clicks - dedup_horizon_clicks - fraud_clicks
     return Drift(
         live_clicks,
         final_clicks,
         late_clicks,
         dedup_horizon_clicks,
+        fraud_clicks,
         missing_clicks=max(-unexplained, 0),
         extra_clicks=max(unexplained, 0),
     )

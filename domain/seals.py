@@ -39,6 +39,7 @@ class SealDraft:
     billable_clicks: int
     excluded_clicks: Mapping[str, int]
     digest: str
+    verdict_set: int
     ads_version: int
     rule_version: int
     horizon_days: int

@@ -174,6 +174,7 @@ _DRIFT_SUMS = (
     "final_clicks",
     "late_clicks",
     "dedup_horizon_clicks",
+    "fraud_clicks",
     "missing_clicks",
     "extra_clicks",
 )
@@ -202,7 +203,8 @@ def _drift_rows(settings: Settings, seals: Sequence[Seal]) -> list[dict[str, Any
 
 
 def _drift_violations(settings: Settings, row: Mapping[str, Any]) -> list[str]:
-    drift = explain(row["live_clicks"], row["final_clicks"], row["late_clicks"], row["dedup_horizon_clicks"])
+    causes = ("live_clicks", "final_clicks", "late_clicks", "dedup_horizon_clicks", "fraud_clicks")
+    drift = explain(*(row[name] for name in causes))
     who = f"advertiser {row['advertiser_id']}, hour {format_utc(row['hour'])}"
     figures = f"live {drift.live_clicks:,}, final {drift.final_clicks:,}"
     violations = []

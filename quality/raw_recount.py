@@ -24,10 +24,13 @@ from domain.errors import IntegrityError
 from domain.settings import Settings
 from quality.findings import NAMED_AT_MOST, named
 from quality.slices import in_hours, place_of
-from warehouse.layout import dataset_of, open_table, tables_path
+from warehouse.layout import dataset_of, open_table, rows_of, tables_path
 
 MEMORY_LIMIT = "1GB"
 FILES_AT_ONCE = 100
+VERDICT_COLUMNS = [
+    *("verdict_id", "set_version", "impression_id", "ad_id", "log", "partition", "offset", "verdict", "decided_at")
+]
 STATISTICS_GRAIN = timedelta(milliseconds=1)
 """Writers cut instants in file statistics to this: a file may reach that much beyond what it says."""
 _MICROSECOND = timedelta(microseconds=1)
@@ -41,6 +44,7 @@ CREATE TABLE events (
     impression_id VARCHAR, ad_id BIGINT, advertiser_id BIGINT, campaign_id BIGINT, clicked_us BIGINT,
     country VARCHAR, device VARCHAR, kind VARCHAR, is_readable BOOLEAN
 );
+CREATE TABLE verdicts AS SELECT * EXCLUDE (decided_at), epoch_us(decided_at) AS decided_us FROM verdicts_once;
 """
 """``events``: a row for each raw row of the loaded files, its fields out of the payload, ``hour_us`` the hour that its
 folder says. Instants are microseconds since 1970: no time zone gets in."""
@@ -111,6 +115,19 @@ ORDER BY ALL LIMIT {NAMED_AT_MOST}
 """  # noqa: S608 (made of constants)
 """Log positions that raw holds more than once in an hour."""
 
+FRAUD_SQL = """
+CREATE OR REPLACE TABLE fraud AS
+FROM (
+    FROM verdicts WHERE set_version <= $verdict_set
+    QUALIFY row_number() OVER (
+        PARTITION BY impression_id, ad_id, log, partition, "offset"
+        ORDER BY decided_us DESC, set_version DESC, verdict_id DESC
+    ) = 1
+)
+WHERE verdict = 'fraud'
+"""
+"""The newest verdict on each target, as of a set, where it is one of fraud. Of a click the place is null, and so on."""
+
 SPAN_SQL = """
 SELECT min(logged_us), max(logged_us) FROM events JOIN cut USING (log, partition)
 WHERE hour_us = $hour_us AND "offset" < end_offset AND kind = 'click'
@@ -138,19 +155,24 @@ placed AS (
     FROM copies
 )
 SELECT own.*, CASE
-    WHEN own.logged_us = own.winner_logged_us AND own.place = 1 THEN NULL
+    WHEN own.logged_us = own.winner_logged_us AND own.place = 1
+        THEN CASE WHEN coalesce(of_click.verdict_id, of_place.verdict_id) IS NOT NULL THEN 'fraud' END
     WHEN (own.campaign_id, own.country, own.device) = (winner.campaign_id, winner.country, winner.device)
         THEN 'duplicate'
     ELSE 'conflicting_duplicate' END AS reason
 FROM placed AS own JOIN placed AS winner
     ON own.impression_id = winner.impression_id AND own.ad_id = winner.ad_id
     AND own.winner_logged_us = winner.logged_us AND winner.place = 1
+LEFT JOIN fraud AS of_click ON own.impression_id = of_click.impression_id AND own.ad_id = of_click.ad_id
+LEFT JOIN fraud AS of_place
+    ON own.log = of_place.log AND own.partition = of_place.partition AND own."offset" = of_place."offset"
 WHERE own.hour_us = $hour_us
 UNION ALL BY NAME
 SELECT *, kind AS reason FROM hour_rows WHERE kind <> 'click'
 """
 """The rule. Of the copies of a click the earliest logged within the horizon before a copy stands for it; a copy that
-stands for itself is billable. Of copies logged in one microsecond the lowest log position is the earliest."""
+stands for itself is billable unless it was judged fraud. Of copies logged in one microsecond the lowest log position
+is the earliest."""
 
 RAW_COUNTS_SQL = """
 SELECT count(*) FILTER (coalesce("offset" < end_offset, false)),
@@ -212,6 +234,7 @@ class RawRecount:
     def __init__(self, settings: Settings, on_progress: Callable[[str], None]) -> None:
         self._folder = tables_path(settings) / "raw_clicks"
         self._dataset = dataset_of(open_table(settings, "raw_clicks"))
+        self._verdicts = rows_of(open_table(settings, "fraud_verdicts")).select(VERDICT_COLUMNS)
         self._on_progress = on_progress
         self._loaded: set[str] = set()
         self._open = ExitStack()
@@ -225,6 +248,7 @@ class RawRecount:
         }
         self._engine = self._open.enter_context(duckdb.connect(":memory:", config=config))
         self._engine.execute("SET TimeZone = 'UTC'")
+        self._engine.register("verdicts_once", self._verdicts)
         self._engine.execute(TABLES_SQL)
         return self
 
@@ -233,8 +257,16 @@ class RawRecount:
     ) -> None:
         self._open.close()
 
-    def recount(self, hour: datetime, cut: Mapping[str, int], horizon: timedelta) -> HourRecount:
-        """The outcome of every raw row of the hour up to the cut, copies judged by all of raw up to the cut."""
+    @property
+    def newest_verdict_set(self) -> int:
+        """The last set that there is; 0 for none."""
+        return int(self._row("SELECT coalesce(max(set_version), 0) FROM verdicts")[0])
+
+    def recount(self, hour: datetime, cut: Mapping[str, int], horizon: timedelta, verdict_set: int) -> HourRecount:
+        """The outcome of every raw row of the hour up to the cut, copies judged by all of raw up to the cut, fraud by
+        the verdicts up to a set.
+        """
+        self._engine.execute(FRAUD_SQL, {"verdict_set": verdict_set})
         self._load(self._files_of(hour))
         self._set_cut(cut)
         first_us, until_us = self._row(SPAN_SQL, hour_us=_us(hour))

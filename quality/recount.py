@@ -26,7 +26,7 @@ from warehouse.publications import read_publications
 from warehouse.seals import read_seals
 
 Row = TypeVar("Row")
-KNOWN_RULE_VERSION = 1
+KNOWN_RULE_VERSION = 2
 """The rule that the recount knows; written down here again, not taken from the code that counts."""
 
 
@@ -141,7 +141,11 @@ class _HourVerifier:
                 known = f"this recount knows {KNOWN_RULE_VERSION} only"
                 self._differences.append(f"seal {seal.number} follows rule version {seal.rule_version}, {known}")
                 continue
-            found = self._recount.recount(self._hour, seal.cut, timedelta(days=seal.horizon_days))
+            if seal.verdict_set > self._recount.newest_verdict_set:
+                ends = f"table fraud_verdicts ends at {self._recount.newest_verdict_set}"
+                self._differences.append(f"seal {seal.number} was counted with verdict set {seal.verdict_set}, {ends}")
+            horizon = timedelta(days=seal.horizon_days)
+            found = self._recount.recount(self._hour, seal.cut, horizon, seal.verdict_set)
             self._differences += _differences_from_seal(seal, found)
             if seal is published and self._figures:
                 self._differences += self._recount.minute_differences(self._figures.minutes_of(self._hour))

@@ -30,7 +30,7 @@ from spark_jobs.reconcile_checks import HourFigures, check_laws, figures
 from spark_jobs.reconcile_count import DayCount, counted_hours
 from spark_jobs.reconcile_drift import DayDrift, HourDrift
 from spark_jobs.reconcile_log import ClickLog
-from spark_jobs.reconcile_seal import read_sound_seals, seal_attempts
+from spark_jobs.reconcile_seal import read_sound_seals, seal_attempts, verdict_set_to_pin
 from spark_jobs.reconcile_verify import verify_hours
 from spark_jobs.reconcile_written import written_attempt
 from warehouse.ads import ads_version
@@ -119,9 +119,12 @@ def _seal_day(run: _Run, day: date, plans: Sequence[HourPlan]) -> dict[datetime,
     attempts = {one.hour.hour: new_attempt_id(run.clock()) for one in plans}
     cuts = {one.hour.hour: one.cut for one in plans}
     run.progress(f"{day}: counting {len(plans)} hours")
-    with counted_hours(run.spark, run.settings, day, cuts, run.settings.final_horizon) as count:
+    verdict_set = verdict_set_to_pin(run.settings)
+    with counted_hours(
+        run.spark, run.settings, day, cuts, run.settings.final_horizon, verdict_set=verdict_set
+    ) as count:
         found, drift = _write_attempt(run, count, attempts)
-    drafts = [_draft(run, one, attempts[one.hour.hour], found[one.hour.hour]) for one in plans]
+    drafts = [_draft(run, one, attempts[one.hour.hour], found[one.hour.hour], verdict_set) for one in plans]
     seals = {seal.hour: seal for seal in seal_attempts(run.settings, drafts, run.clock)}
     run.after_step("sealed")
     return {draft.hour: _sealed_receipt(draft, seals.get(draft.hour), drift[draft.hour.hour]) for draft in drafts}
@@ -145,7 +148,7 @@ def _write_attempt(
     return found, drift
 
 
-def _draft(run: _Run, one: HourPlan, attempt: str, found: HourFigures) -> SealDraft:
+def _draft(run: _Run, one: HourPlan, attempt: str, found: HourFigures, verdict_set: int) -> SealDraft:
     return SealDraft(
         hour=one.hour,
         revision=0,
@@ -155,6 +158,7 @@ def _draft(run: _Run, one: HourPlan, attempt: str, found: HourFigures) -> SealDr
         billable_clicks=found.billable,
         excluded_clicks=found.excluded,
         digest=found.digest,
+        verdict_set=verdict_set,
         ads_version=ads_version(run.settings),
         rule_version=RULE_VERSION,
         horizon_days=run.settings.final_horizon_days,

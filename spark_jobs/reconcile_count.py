@@ -18,13 +18,16 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from domain.errors import IntegrityError
+from domain.identity import click_identity
 from domain.settings import Settings
+from domain.verdicts import ClickTarget
 from spark_jobs.transforms.cut import Cut, is_below_cut
 from spark_jobs.transforms.dedup import POSITION, LookBack, find_winners, look_up_copies
 from spark_jobs.transforms.digest import sum_digest_words
-from spark_jobs.transforms.outcomes import CLICK_KIND, UNARCHIVED, events_of, judge_events
+from spark_jobs.transforms.outcomes import CLICK_KIND, FRAUD_TYPES, UNARCHIVED, events_of, judge_events
 from spark_jobs.transforms.parse import dimensions, identity
 from warehouse.layout import table_uri
+from warehouse.verdicts import read_in_force
 
 EMPTY_DIGEST = "0" * 64
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -78,7 +81,7 @@ class DayCount:
         if not far_clicks:
             return {}
         derived = {"identity": identity(), "dimensions": dimensions(), "is_old": F.lit(True)}
-        clicks = far.drop("winner", "reason").withColumns(derived)
+        clicks = far.drop("winner", "reason", "verdict_id").withColumns(derived)
         identities = read_table(self.spark, self.settings, "click_identities")
         copies = look_up_copies(identities, clicks, replace(self.span, old_clicks=far_clicks), self.cuts)
         own = [F.col(f"winner.{name}") == F.col(name) for name in POSITION]
@@ -91,16 +94,24 @@ class DayCount:
 
 @contextmanager
 def counted_hours(
-    spark: SparkSession, settings: Settings, day: date, cuts: Mapping[int, Cut], horizon: timedelta
+    spark: SparkSession,
+    settings: Settings,
+    day: date,
+    cuts: Mapping[int, Cut],
+    horizon: timedelta,
+    *,
+    verdict_set: int,
 ) -> Iterator[DayCount]:
-    """Counts the hours of ``day`` that ``cuts`` names, each up to its cut; the result is given up at the end.
+    """Counts the hours of ``day`` that ``cuts`` names, each up to its cut, with the verdicts in force at
+    a set; the result is given up at the end.
 
     ``IntegrityError`` if a click has no row in click_identities, here or in what is done with the result.
     """
     raw = of_hours(read_table(spark, settings, "raw_clicks"), day, cuts).where(is_below_cut(cuts))
     events = events_of(raw).persist(StorageLevel.MEMORY_AND_DISK)
     span = _span(events, horizon)
-    outcomes = judge_events(events, read_table(spark, settings, "click_identities"), span, cuts)
+    fraud = _fraud(spark, settings, verdict_set)
+    outcomes = judge_events(events, read_table(spark, settings, "click_identities"), span, cuts, fraud)
     outcomes = outcomes.persist(StorageLevel.MEMORY_AND_DISK)
     try:
         yield DayCount(spark, settings, day, cuts, span, outcomes)
@@ -126,6 +137,16 @@ def read_table(spark: SparkSession, settings: Settings, name: str) -> DataFrame:
 def of_hours(rows: DataFrame, day: date, hours: Mapping[int, object]) -> DataFrame:
     """Those of some hours of a date, with literals, so that other partitions are not even listed."""
     return rows.where((F.col("click_date") == F.lit(day)) & F.col("click_hour").isin(sorted(hours)))
+
+
+def _fraud(spark: SparkSession, settings: Settings, verdict_set: int) -> DataFrame | None:
+    rows = [
+        (None, None, None, click_identity(*target), one.verdict.verdict_id)
+        if isinstance(target, ClickTarget)
+        else (*target, None, one.verdict.verdict_id)
+        for target, one in read_in_force(settings, verdict_set).items()
+    ]
+    return spark.createDataFrame(rows, FRAUD_TYPES) if rows else None
 
 
 def _span(events: DataFrame, horizon: timedelta) -> LookBack:

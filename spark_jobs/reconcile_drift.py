@@ -59,8 +59,8 @@ class DayDrift:
             yield rows
 
     def _row(self, hour: int, advertiser_id: int, raw: int, *compared: int) -> dict[str, Any]:
-        live, final, late = compared
-        drift = explain(live, final, late, self.repeats.get((hour, advertiser_id), 0))
+        live, final, late, fraud = compared
+        drift = explain(live, final, late, self.repeats.get((hour, advertiser_id), 0), fraud)
         bar = self.settings.drift_alert_per_mille, self.settings.drift_floor_clicks
         return {
             "attempt": self.attempts[hour],

@@ -1,4 +1,4 @@
-"""Counts sealed hours again, each at its own seal's cut, and compares row by row.
+"""Counts sealed hours again, each at the cut and the verdict set of its seal, and compares row by row.
 
 Belongs here: the comparison, and the row in ``verifications`` where nothing differs. A difference is refused: a sealed
 figure changes by a revision or not at all.
@@ -25,7 +25,16 @@ from warehouse.verifications import Verification, append_verifications
 
 NAMED_AT_MOST = 5
 """So many differences are named; the first one is enough to look for the cause."""
-_EXCLUSION = (*POSITION, "advertiser_id", "ad_id", "reason", "winner_log", "winner_partition", "winner_offset")
+_EXCLUSION = (
+    *POSITION,
+    "advertiser_id",
+    "ad_id",
+    "reason",
+    "winner_log",
+    "winner_partition",
+    "winner_offset",
+    "verdict_id",
+)
 
 
 def verify_hours(spark: SparkSession, settings: Settings, seals: Sequence[Seal], *, actor: str, at: datetime) -> None:
@@ -36,14 +45,19 @@ def verify_hours(spark: SparkSession, settings: Settings, seals: Sequence[Seal],
     for seal in seals:
         if seal.rule_version != RULE_VERSION:
             raise _refusal(seal, f"rule version {seal.rule_version}", f"{RULE_VERSION}, the one that this code knows")
-    for horizon_days in sorted({seal.horizon_days for seal in seals}):
-        by_hour = {seal.hour.hour: seal for seal in seals if seal.horizon_days == horizon_days}
+    for horizon_days, verdict_set in sorted({_pinned(seal) for seal in seals}):
+        by_hour = {seal.hour.hour: seal for seal in seals if _pinned(seal) == (horizon_days, verdict_set)}
         cuts = {hour: seal.cut for hour, seal in by_hour.items()}
         day = seals[0].hour.date()
-        with counted_hours(spark, settings, day, cuts, timedelta(days=horizon_days)) as count:
+        with counted_hours(spark, settings, day, cuts, timedelta(days=horizon_days), verdict_set=verdict_set) as count:
             _compare(count, by_hour)
     confirmed = [Verification(seal.hour, seal.seal_number, seal.digest, actor, at) for seal in seals]
     append_verifications(settings, confirmed)
+
+
+def _pinned(seal: Seal) -> tuple[int, int]:
+    """What hours that are counted together have to share."""
+    return seal.horizon_days, seal.verdict_set
 
 
 def _compare(count: DayCount, seals: Mapping[int, Seal]) -> None:

@@ -41,7 +41,8 @@ _REASONS = ", ".join(
 )
 
 EXCLUDED_SQL = "CREATE TEMP TABLE click_exclusions AS FROM click_exclusions_once"
-"""Asked several times; all else is read once and not held."""
+LATE_SQL = "CREATE TEMP TABLE late_clicks AS FROM late_clicks_once"
+"""Asked several times, as the exclusions; all else is read once and not held."""
 CLICKS_SQL = f"""
 CREATE TEMP TABLE clicks AS
 SELECT click_hour, {_KEY}, count(*) AS raw, count(*) FILTER (WHERE is_excluded IS NULL) AS kept
@@ -101,20 +102,25 @@ FROM tallies GROUP BY click_hour
 """  # noqa: S608 (made of constants)
 """Per hour what goes into its seal."""
 LIVE_SQL = f"""
-SELECT click_hour, advertiser_id, sum(raw)::BIGINT, sum(live)::BIGINT, sum(final)::BIGINT, sum(late)::BIGINT
+SELECT click_hour, advertiser_id, sum(raw)::BIGINT, sum(live)::BIGINT, sum(final)::BIGINT, sum(late)::BIGINT,
+       sum(fraud)::BIGINT
 FROM (
-    SELECT click_hour, advertiser_id, raw, 0 AS live, billable AS final, 0 AS late FROM tallies
-    UNION ALL SELECT click_hour, advertiser_id, 0, clicks, 0, 0 FROM live_clicks_minute_once
+    SELECT click_hour, advertiser_id, raw, 0 AS live, billable AS final, 0 AS late, 0 AS fraud FROM tallies
+    UNION ALL SELECT click_hour, advertiser_id, 0, clicks, 0, 0, 0 FROM live_clicks_minute_once
     UNION ALL
-    SELECT click_hour, advertiser_id, 0, 0, 0, 1
-    FROM (SELECT *, (epoch_us(minute) // 3_600_000_000 % 24)::INT AS click_hour FROM late_clicks_once)
+    SELECT click_hour, advertiser_id, 0, 0, 0, 0, 1
+    FROM click_exclusions ANTI JOIN late_clicks USING (log, partition, "offset") WHERE reason = 'fraud'
+    UNION ALL
+    SELECT click_hour, advertiser_id, 0, 0, 0, 1, 0
+    FROM (SELECT *, (epoch_us(minute) // 3_600_000_000 % 24)::INT AS click_hour FROM late_clicks)
     JOIN ends USING (click_hour, log, partition)
     LEFT JOIN ({_IS_EXCLUDED}) USING (log, partition, "offset")
     WHERE "offset" < end_offset AND is_excluded IS NULL
 )
 GROUP BY ALL ORDER BY ALL
 """  # noqa: S608 (made of constants)
-"""Per hour and advertiser the raw, live and final counts, and how many of the final ones live refused as late."""
+"""Per hour and advertiser the raw, live and final counts, and how many of the final ones live refused as late,
+and how many live counted that are excluded as fraud."""
 
 
 class WrittenAttempt:
@@ -132,7 +138,7 @@ class WrittenAttempt:
         return {hour: tuple(counts) for hour, *counts in self._engine.execute(TOTALS_SQL).fetchall()}
 
     def live_and_final(self) -> Iterator[list[tuple[int, ...]]]:
-        """Per hour and advertiser: raw, live, final, late; a bounded number of rows at a time."""
+        """Per hour and advertiser: raw, live, final, late, fraud; a bounded number of rows at a time."""
         cursor = self._engine.execute(LIVE_SQL)
         while rows := cursor.fetchmany(ROWS_AT_A_TIME):
             yield rows
@@ -159,7 +165,7 @@ def written_attempt(
         for table, columns in _COLUMNS.items():
             rows = dataset_of(open_table(settings, table)).scanner(columns=list(columns), filter=filters[table])
             engine.register(f"{table}_once", rows.to_reader())
-        for sql in (EXCLUDED_SQL, CLICKS_SQL, WRITTEN_SQL, TALLIES_SQL):
+        for sql in (EXCLUDED_SQL, LATE_SQL, CLICKS_SQL, WRITTEN_SQL, TALLIES_SQL):
             engine.execute(sql)
         yield WrittenAttempt(engine)
 

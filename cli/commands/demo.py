@@ -12,6 +12,7 @@ import typer
 
 from cli.console import note, out, print_table, working
 from domain.buckets import HOUR, format_utc, hour_of, hours_between
+from domain.counting import EXCLUSION_REASONS
 from domain.errors import IntegrityError
 from domain.settings import Settings
 from warehouse.clock import now
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 FOLDER = "demo"
 HOURS = 3
-REASONS = ("head", "prefetch", "duplicate", "conflicting_duplicate")
 
 
 def demo(
@@ -125,7 +125,14 @@ def _verify(settings: Settings, first_hour: datetime) -> bool:
 def _summary(settings: Settings, truth: Truth, receipt: ReconcileReceipt, agrees: bool) -> None:
     """The equation, live against final, and whether all of it is what the generator says it must be."""
     by_advertiser = _figures_by_advertiser(settings)
-    columns = ("advertiser", "raw", "= billable", *(f"+ {reason}" for reason in REASONS), "live", "live - final")
+    columns = (
+        "advertiser",
+        "raw",
+        "= billable",
+        *(f"+ {reason}" for reason in EXCLUSION_REASONS),
+        "live",
+        "live - final",
+    )
     rows = [_row(f"{advertiser}", figures) for advertiser, figures in sorted(by_advertiser.items())]
     rows.append(_row("all", sum(by_advertiser.values(), Counter())))
     out.print()
@@ -168,7 +175,7 @@ def _row(name: str, figures: Counter[str]) -> tuple[Any, ...]:
         name,
         figures["raw"],
         figures["billable"],
-        *(figures[reason] for reason in REASONS),
+        *(figures[reason] for reason in EXCLUSION_REASONS),
         figures["live"],
         difference,
     )

@@ -19,6 +19,8 @@ CLICK_KIND = "click"
 UNARCHIVED = "TALLYSTICK-UNARCHIVED"
 """In the error with which Spark stops where a click has no row in click_identities."""
 _COUNTED = ("advertiser_id", "campaign_id", "ad_id", "minute", "country", "device")
+FRAUD_TYPES = "log int, partition int, offset long, identity binary, verdict_id string"
+"""Verdicts of fraud in force: a row has a position or an identity, each of which stands once."""
 _EVENT = ("click_date", "click_hour", *POSITION, "logged_at", "impression_id", *_COUNTED)
 
 
@@ -29,21 +31,40 @@ def events_of(raw_clicks: DataFrame) -> DataFrame:
     return events.select(*_EVENT, "kind", "identity", "dimensions", "is_old")
 
 
-def judge_events(events: DataFrame, identities: DataFrame, span: LookBack, cuts: Mapping[int, Cut]) -> DataFrame:
-    """The outcome of each event: ``reason`` is null where it is billable, ``winner`` (COPY) where it has none.
+def judge_events(
+    events: DataFrame, identities: DataFrame, span: LookBack, cuts: Mapping[int, Cut], fraud: DataFrame | None
+) -> DataFrame:
+    """The outcome of each event: ``reason`` is null where it is billable, ``winner`` (COPY) where it has none,
+    ``verdict_id`` where the reason is not fraud.
 
     ``events``: as ``events_of`` gives them, of one date, below their hours' cuts. ``identities``: rows of the table.
-    Kinds other than clicks go first, then duplicates. One row out for each row in.
+    ``fraud``: few rows of FRAUD_TYPES, None for none at all.
+    Kinds other than clicks go first, then duplicates, then fraud: a verdict never makes another copy count. One row out
+    for each row in.
     """
     is_click = F.col("kind") == CLICK_KIND
     clicks = events.where(is_click)
     judged = find_winners(clicks, look_up_copies(identities, clicks, span, cuts), span.horizon)
     judged = judged.withColumn("reason", _reason())
     judged = judged.withColumn("winner", F.when(F.col("reason").isNotNull(), F.col("winner")))
+    judged = _exclude_fraud(judged, fraud)
     others = events.where(~is_click).withColumn("reason", F.col("kind"))
     others = others.withColumn("winner", F.lit(None).cast(judged.schema["winner"].dataType))
-    kept = (*_EVENT, "reason", "winner")
+    others = others.withColumn("verdict_id", F.lit(None).cast("string"))
+    kept = (*_EVENT, "reason", "winner", "verdict_id")
     return judged.select(*kept).unionByName(others.select(*kept))
+
+
+def _exclude_fraud(judged: DataFrame, fraud: DataFrame | None) -> DataFrame:
+    """Where both its place and the click itself were judged, the verdict on its place is named."""
+    if fraud is None:
+        return judged.withColumn("verdict_id", F.lit(None).cast("string"))
+    of_place = fraud.where("identity IS NULL").select(*POSITION, F.col("verdict_id").alias("place_verdict_id"))
+    of_click = fraud.where("identity IS NOT NULL").select("identity", F.col("verdict_id").alias("click_verdict_id"))
+    met = judged.join(F.broadcast(of_place), list(POSITION), "left").join(F.broadcast(of_click), "identity", "left")
+    verdict_id = F.when(F.col("reason").isNull(), F.coalesce("place_verdict_id", "click_verdict_id"))
+    reason = F.when(F.col("verdict_id").isNotNull(), F.lit("fraud")).otherwise(F.col("reason"))
+    return met.withColumn("verdict_id", verdict_id).withColumn("reason", reason)
 
 
 def _reason() -> Column:

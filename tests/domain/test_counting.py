@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from domain.buckets import HOUR, hour_of, parse_utc
 from domain.counting import (
+    EXCLUSION_REASONS,
     CountKey,
     LoggedEvent,
     Outcome,
@@ -27,6 +28,7 @@ from domain.counting import (
 from domain.drift import explain
 from domain.identity import LogPosition
 from domain.parsing import ParsedEvent
+from domain.verdicts import ClickTarget, Target
 
 START = datetime(2026, 11, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
@@ -74,6 +76,28 @@ def logs(draw: st.DrawFn) -> list[LoggedEvent]:
     return events
 
 
+POSITIONS = st.builds(LogPosition, st.just(1), st.integers(0, 1), st.integers(0, 12))
+CLICKS = st.builds(ClickTarget, st.sampled_from(["imp-1", "imp-2", "imp-3"]), st.integers(1, 2))
+IN_FORCE = st.dictionaries(st.one_of(POSITIONS, CLICKS), st.sampled_from(["v1", "v2", "v3"]), max_size=6)
+"""Verdicts of fraud in force, on clicks and positions that a log may hold."""
+
+
+@given(logs(), IN_FORCE, st.randoms())
+def test_verdicts_come_last_and_promote_no_other_copy(
+    log: list[LoggedEvent], in_force: dict[Target, str], random: Random
+) -> None:
+    """Stated anew: what is billable without verdicts and was judged is fraud; all else stays what it was."""
+    shuffled = list(log)
+    random.shuffle(shuffled)
+    for before, after in zip(final_outcomes(log, WEEK), final_outcomes(shuffled, WEEK, in_force), strict=True):
+        click = ClickTarget(before.event.impression_id, before.event.ad_id)
+        judged = [in_force[target] for target in (before.position, click) if target in in_force]
+        if before.is_billable and judged:
+            assert after == replace(before, reason="fraud", verdict_id=judged[0])
+        else:
+            assert after == before
+
+
 @given(logs(), st.randoms())
 def test_the_order_in_which_events_are_given_does_not_matter(log: list[LoggedEvent], random: Random) -> None:
     """Law 6."""
@@ -98,10 +122,11 @@ def test_deduplication_of_what_is_billable_finds_nothing_more(log: list[LoggedEv
     assert {o.position for o in again if o.is_billable} == billable
 
 
-@given(logs())
-def test_each_raw_click_has_exactly_one_outcome(log: list[LoggedEvent]) -> None:
+@given(logs(), IN_FORCE)
+def test_each_raw_click_has_exactly_one_outcome(log: list[LoggedEvent], in_force: dict[Target, str]) -> None:
     """Law 3, per advertiser and hour: raw = billable + excluded by reason."""
-    outcomes = final_outcomes(log, WEEK)
+    outcomes = final_outcomes(log, WEEK, in_force)
+    assert {outcome.reason for outcome in outcomes} <= {None, *EXCLUSION_REASONS}
     raw = Counter((e.event.advertiser_id, hour_of(e.event.clicked_at)) for e in log)
     accounted = Counter((o.event.advertiser_id, hour_of(o.event.clicked_at)) for o in outcomes)
     assert accounted == raw
@@ -152,10 +177,11 @@ def test_live_and_final_are_equal_when_all_is_in_time(log: list[LoggedEvent]) ->
     assert live_counts(log, WEEK, NO_BOUND) == (count_billable(final_outcomes(log, WEEK)), {})
 
 
-@given(logs())
-def test_every_difference_has_a_known_cause(log: list[LoggedEvent]) -> None:
-    """L4, L11: live differs from final by what it refused as late and by repeats beyond its horizon only."""
-    outcomes = final_outcomes(log, WEEK)
+@given(logs(), IN_FORCE)
+def test_every_difference_has_a_known_cause(log: list[LoggedEvent], in_force: dict[Target, str]) -> None:
+    """L4, L11: live differs from final by what it refused as late, by repeats beyond its horizon and by fraud only."""
+    outcomes = final_outcomes(log, WEEK, in_force)
+    fraud = {o.position for o in outcomes if o.reason == "fraud"}
     billable = {o.position for o in outcomes if o.is_billable}
     first_copies = {o.position for o in final_outcomes(log, DAY) if o.is_billable}
     live = live_counts(log, DAY, BOUND)
@@ -164,7 +190,8 @@ def test_every_difference_has_a_known_cause(log: list[LoggedEvent]) -> None:
         live_clicks=sum(live.counts.values()),
         final_clicks=len(billable),
         late_clicks=len(billable & set(live.late)),
-        dedup_horizon_clicks=len(counted_live - billable),
+        dedup_horizon_clicks=len(counted_live - billable - fraud),
+        fraud_clicks=len(fraud - set(live.late)),
     )
     assert drift.is_explained
     assert drift.live_clicks == len(counted_live)
@@ -312,6 +339,8 @@ def test_the_generated_logs_are_as_the_archive_makes_them(log: list[LoggedEvent]
         assert all(a <= b for a, b in pairwise(times))
 
 
+JUDGED: dict[Target, str] = {ClickTarget("a", 1): "v1", LogPosition(1, 0, 1): "v2", LogPosition(1, 0, 3): "v3"}
+"""What the page says was judged in its example of fraud."""
 EXAMPLE_ROW = re.compile(r"^\| (\d+) \| (\S+Z) \| (\w+) \| (\w) \| (\w+) \| (\w+)(?: of (\d+))? \|$", re.MULTILINE)
 
 
@@ -333,4 +362,5 @@ def test_the_worked_examples_of_the_documentation(rows: list[tuple[str, ...]]) -
         for offset, *_, outcome, winner in rows
     }
     assert len(stated) >= 3
-    assert verdicts(final_outcomes(log, WEEK)) == stated
+    in_force = JUDGED if any(reason == "fraud" for reason, _ in stated.values()) else {}
+    assert verdicts(final_outcomes(log, WEEK, in_force)) == stated

@@ -35,27 +35,32 @@ def test_the_bar(live: int, final: int, is_over: bool) -> None:
 @pytest.mark.parametrize(
     "drift",
     [
-        pytest.param(Drift(90, 100, 10, 0, missing_clicks=0, extra_clicks=0), id="all-late"),
-        pytest.param(Drift(103, 100, 0, 3, missing_clicks=0, extra_clicks=0), id="all-beyond-the-live-horizon"),
-        pytest.param(Drift(93, 100, 10, 3, missing_clicks=0, extra_clicks=0), id="both-at-once"),
-        pytest.param(Drift(100, 100, 2, 2, missing_clicks=0, extra_clicks=0), id="causes-that-cancel-out-still-show"),
-        pytest.param(Drift(88, 100, 10, 0, missing_clicks=2, extra_clicks=0), id="two-missing"),
-        pytest.param(Drift(95, 100, 10, 0, missing_clicks=0, extra_clicks=5), id="five-extra"),
-        pytest.param(Drift(3, 0, 0, 0, missing_clicks=0, extra_clicks=3), id="F4-a-key-that-only-the-stream-has"),
+        pytest.param(Drift(90, 100, 10, 0, 0, missing_clicks=0, extra_clicks=0), id="all-late"),
+        pytest.param(Drift(103, 100, 0, 3, 0, missing_clicks=0, extra_clicks=0), id="all-beyond-the-live-horizon"),
+        pytest.param(Drift(104, 100, 0, 0, 4, missing_clicks=0, extra_clicks=0), id="all-fraud"),
+        pytest.param(Drift(93, 100, 10, 3, 0, missing_clicks=0, extra_clicks=0), id="both-at-once"),
+        pytest.param(
+            Drift(100, 100, 2, 2, 0, missing_clicks=0, extra_clicks=0), id="causes-that-cancel-out-still-show"
+        ),
+        pytest.param(Drift(88, 100, 10, 0, 0, missing_clicks=2, extra_clicks=0), id="two-missing"),
+        pytest.param(Drift(95, 100, 10, 0, 0, missing_clicks=0, extra_clicks=5), id="five-extra"),
+        pytest.param(Drift(3, 0, 0, 0, 0, missing_clicks=0, extra_clicks=3), id="F4-a-key-that-only-the-stream-has"),
     ],
 )
 def test_causes(drift: Drift) -> None:
     """F4 by case id."""
-    assert explain(drift.live_clicks, drift.final_clicks, drift.late_clicks, drift.dedup_horizon_clicks) == drift
+    causes = drift.late_clicks, drift.dedup_horizon_clicks, drift.fraud_clicks
+    assert explain(drift.live_clicks, drift.final_clicks, *causes) == drift
 
 
-@given(CLICKS, CLICKS, CLICKS, CLICKS)
-def test_the_causes_add_up_to_the_difference(live: int, final: int, late: int, dedup_horizon: int) -> None:
-    drift = explain(live, final, late, dedup_horizon)
-    causes = -drift.late_clicks + drift.dedup_horizon_clicks + drift.extra_clicks - drift.missing_clicks
+@given(CLICKS, CLICKS, CLICKS, CLICKS, CLICKS)
+def test_the_causes_add_up_to_the_difference(live: int, final: int, late: int, dedup_horizon: int, fraud: int) -> None:
+    drift = explain(live, final, late, dedup_horizon, fraud)
+    known = -drift.late_clicks + drift.dedup_horizon_clicks + drift.fraud_clicks
+    causes = known + drift.extra_clicks - drift.missing_clicks
     assert drift.difference_clicks == live - final == causes
     assert min(drift.missing_clicks, drift.extra_clicks) == 0
-    assert drift.is_explained == (live - final == dedup_horizon - late)
+    assert drift.is_explained == (live - final == dedup_horizon + fraud - late)
 
 
 @given(CLICKS, st.integers(0, 1_000), st.integers(0, 1_000_000))

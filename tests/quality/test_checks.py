@@ -98,6 +98,7 @@ def test_rollups_pass_and_fail(world: SealedWorld) -> None:
     [
         pytest.param({"live": 2, "final": 2}, [], id="equal"),
         pytest.param({"live": 95, "final": 100, "late": 5}, [], id="Q4-at-the-floor-and-explained"),
+        pytest.param({"live": 103, "final": 100, "fraud": 3}, [], id="fraud-that-live-counted"),
         pytest.param(
             {"live": 94, "final": 100, "late": 6},
             ["live 94, final 100, a drift of -6 is over the bar"],

@@ -13,8 +13,9 @@ import pytest
 from deltalake import DeltaTable
 
 from domain.buckets import hour_of
-from domain.counting import LoggedEvent, count_billable
+from domain.counting import EXCLUSION_REASONS, LoggedEvent, count_billable
 from domain.settings import Settings
+from domain.verdicts import ClickTarget, FraudVerdict
 from quality.raw_recount import HourRecount, RawRecount
 from tests.support.sealed_world import (
     HORIZON_DAYS,
@@ -49,9 +50,9 @@ def world(tmp_path: Path) -> SealedWorld:
     return sealed_world(tmp_path)
 
 
-def recount(settings: Settings, hour: datetime, cut: dict[str, int]) -> HourRecount:
+def recount(settings: Settings, hour: datetime, cut: dict[str, int], verdict_set: int = 0) -> HourRecount:
     with RawRecount(settings, lambda _: None) as engine:
-        return engine.recount(hour, cut, HORIZON)
+        return engine.recount(hour, cut, HORIZON, verdict_set)
 
 
 def random_log(seed: int, event_count: int) -> list[LoggedEvent]:
@@ -79,25 +80,47 @@ def random_log(seed: int, event_count: int) -> list[LoggedEvent]:
     return events
 
 
+def judge_at_random(world: SealedWorld, draw: random.Random) -> int:
+    """Four sets of verdicts, two of each on every third event or so; the version of the last but one."""
+    for number in range(4):
+        verdicts = []
+        for event in draw.sample(world.log, len(world.log) // 3):
+            click = ClickTarget(event.event.impression_id, event.event.ad_id)
+            for target in (event.position, *([click] if draw.random() < 0.05 else [])):
+                decided_at = HOUR + timedelta(microseconds=draw.randrange(3))
+                judgement = draw.choice(["fraud", "fraud", "withdrawn"])
+                verdict_id = f"{number}-{draw.randrange(1_000):03}-{len(verdicts)}"
+                verdicts.append(FraudVerdict(verdict_id, target, judgement, "a bot", decided_at))
+        world.judge_fraud(*verdicts)
+    return 3
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_every_hour_equals_the_oracle(world: SealedWorld, seed: int) -> None:
-    """Laws 5, 6 and 11: counts, reasons, digest and minutes of each hour, at a random cut, hours in random order."""
+    """Laws 5, 6 and 11: counts, reasons, digest and minutes of each hour, at a random cut, hours in random order.
+
+    Verdicts on clicks and positions, decided over and over again and in one instant, of which the last sets came later.
+    """
     world.archive(random_log(seed, 120))
     draw = random.Random(seed)
+    verdict_set = judge_at_random(world, draw)
     cut = {place: draw.randint(end // 2, end) for place, end in world.end_offsets().items()}
     hours = sorted({hour_of(event.event.clicked_at) for event in world.log})
     draw.shuffle(hours)
+    reasons = Counter[str]()
     with RawRecount(world.settings, lambda _: None) as engine:
         for hour in hours:
-            outcomes = world.outcomes(hour, cut)
+            outcomes = world.outcomes(hour, cut, verdict_set)
             expected = draft_of(hour, 0, cut, outcomes)
-            found = engine.recount(hour, cut, HORIZON)
+            found = engine.recount(hour, cut, HORIZON, verdict_set)
             assert (found.raw_clicks, found.billable_clicks) == (expected.raw_clicks, expected.billable_clicks)
             assert found.excluded_clicks == expected.excluded_clicks
             assert found.digest == expected.digest
             rows = arrow_rows(TABLES["final_clicks_minute"], minute_rows(count_billable(outcomes)))
             assert engine.minute_differences(rows.to_reader()) == []
             assert engine.disagreements(hour) == []
+            reasons.update(found.excluded_clicks)
+    assert min(reasons[reason] for reason in EXCLUSION_REASONS) > 3
 
 
 def test_an_hour_without_clicks_is_the_empty_set(world: SealedWorld) -> None:
@@ -129,7 +152,7 @@ def test_files_without_the_time_looked_for_are_not_read(world: SealedWorld) -> N
     """The look-back opens only files whose statistics reach into it."""
     world.archive([logged(0, HOUR - 2 * HORIZON), logged(1, HOUR - HORIZON / 2), logged(2, HOUR)])
     with RawRecount(world.settings, lambda _: None) as engine:
-        engine.recount(HOUR, {"1:0": 3}, HORIZON)
+        engine.recount(HOUR, {"1:0": 3}, HORIZON, 0)
         assert len(engine._loaded) == 2
 
 
@@ -245,7 +268,7 @@ def test_instants_may_be_written_in_sparks_older_way(world: SealedWorld, tampere
 def test_many_differences_are_counted_and_some_are_named(world: SealedWorld) -> None:
     world.archive([logged(offset, HOUR, ad_id=offset + 1) for offset in range(13)])
     with RawRecount(world.settings, lambda _: None) as engine:
-        engine.recount(HOUR, {"1:0": 13}, HORIZON)
+        engine.recount(HOUR, {"1:0": 13}, HORIZON, 0)
         nothing = arrow_rows(TABLES["final_clicks_minute"], [])
         differences = engine.minute_differences(pa.Table.to_reader(nothing))
     assert len(differences) == 11

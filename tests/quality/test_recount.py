@@ -14,6 +14,7 @@ from deltalake import DeltaTable
 from domain.chain import canonical_json
 from domain.errors import IntegrityError
 from domain.identity import LogPosition
+from domain.verdicts import ClickTarget, FraudVerdict
 from quality.recount import Verdict, verify
 from tests.support.sealed_world import HOUR, Row, SealedWorld, line_of, logged, sealed_world
 from warehouse.layout import table_uri
@@ -255,10 +256,10 @@ def test_the_ledgers_may_be_empty(tmp_path: Path) -> None:
 def test_another_rule_version_is_not_judged(tmp_path: Path) -> None:
     world = sealed_world(tmp_path)
     world.archive([logged(0, HOUR)])
-    world.seal(HOUR, rule_version=2)
+    world.seal(HOUR, rule_version=1)
     world.publish()
     (_, hour, _) = verify(world.settings, [HOUR])
-    assert hour.differences == ("seal 1 follows rule version 2, this recount knows 1 only",)
+    assert hour.differences == ("seal 1 follows rule version 1, this recount knows 2 only",)
 
 
 def test_a_raw_file_that_is_gone_stops_the_hours_that_need_it_and_no_others(world: SealedWorld) -> None:
@@ -290,6 +291,23 @@ def test_the_horizon_is_that_of_the_seal(tmp_path: Path) -> None:
     world.seal(HOUR, horizon_days=1)
     (_, hour) = verify(world.settings, [HOUR])
     assert "seal 1: 0 billable clicks sealed, 1 recounted" in hour.differences
+
+
+def test_verdicts_are_those_of_the_seal(world: SealedWorld) -> None:
+    """A later set changes nothing that is sealed; a revision takes it in; a set that is gone is named."""
+    world.judge_fraud(FraudVerdict("v1", ClickTarget("imp-0-0", 1), "fraud", "a bot", HOUR))
+    assert differences(world) == {}
+    world.seal(HOUR)
+    world.publish()
+    found = {verdict.subject: verdict.found for verdict in verify(world.settings, HOURS)}
+    assert differences(world) == {}
+    assert found[FIRST] == "seal 4, revision 1: 4 raw = 1 billable + 1 duplicate + 1 fraud + 1 head"
+    DeltaTable(table_uri(world.settings, "fraud_verdicts")).restore(0)
+    assert differences(world)[FIRST][:3] == (
+        "seal 4 was counted with verdict set 1, table fraud_verdicts ends at 0",
+        "seal 4: 1 billable clicks sealed, 2 recounted",
+        "seal 4: 1 clicks excluded as fraud sealed, 0 recounted",
+    )
 
 
 def test_positions_are_as_the_seal_names_them(world: SealedWorld) -> None:
@@ -343,8 +361,12 @@ def test_the_strangers_script_of_the_documentation(
     documented_world: SealedWorld, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Law 11, without any code of ours: it confirms a revision, and a changed byte in raw or in a seal stops it."""
-    documented_world.archive([logged(4, HOUR), logged(5, HOUR + timedelta(hours=1))])
+    documented_world.archive([logged(4, HOUR), logged(5, HOUR + timedelta(hours=1)), logged(6, HOUR), logged(7, HOUR)])
+    kept, judged = LogPosition(1, 0, 4), LogPosition(1, 0, 6)
+    decided = [("1", judged, "fraud"), ("2", ClickTarget("imp-0-7", 1), "fraud"), ("3", kept, "fraud")]
+    documented_world.judge_fraud(*(FraudVerdict(*one, "a bot", HOUR) for one in (*decided, ("4", kept, "withdrawn"))))
     (seal,) = documented_world.seal(HOUR)
+    documented_world.judge_fraud(FraudVerdict("5", kept, "fraud", "after the seal", HOUR + timedelta(hours=1)))
     (script,) = re.findall(r"```python\n(.*?)```", SEALS_PAGE, re.DOTALL)
     script = script.replace(".tallystick/tables", documented_world.settings.tables_root)
     exec(script, {})

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
 from domain.buckets import HOUR
-from domain.counting import CountKey
+from domain.counting import EXCLUSION_REASONS, CountKey
 from domain.errors import IntegrityError, WriterBusyError
+from domain.verdicts import ClickTarget, FraudVerdict, Target
 from quality.recount import verify
 from tests.support.archive_world import NOW, Click, H
 from tests.support.random_log import random_clicks
@@ -150,19 +152,61 @@ def test_the_causes_of_drift(spark: SparkSession, tmp_path: Path) -> None:
     assert (hour.live_clicks, hour.unexplained_clicks, hour.alert_count) == (5, 2, 2)
 
 
+def fraud(number: int, target: Target, judgement: Any = "fraud", minute: int = 0) -> FraudVerdict:
+    return FraudVerdict(f"v{number}", target, judgement, "a bot", H + timedelta(minutes=minute))
+
+
+def test_fraud_is_excluded_with_the_verdicts_that_the_seal_pins(spark: SparkSession, tmp_path: Path) -> None:
+    """Laws 3 and 6: a set that comes after the seal changes nothing that is sealed; the recount agrees.
+
+    Of advertiser 10 live counted a click that was fraud; another one it had refused as late.
+    """
+    world = ReconcileWorld(tmp_path, spark, drift_floor_clicks=0)
+    places = world.archive([*COPIES, Click("g", 10, logged=30)])
+    world.judge_fraud(fraud(1, ClickTarget("a", 1)), fraud(2, places[2]), fraud(3, ClickTarget("f", 1)))
+    world.judge_fraud(fraud(4, places[11]), fraud(5, ClickTarget("f", 1), "withdrawn", 1))
+    world.write_late([places[11]])
+    world.write_live({key(1): 1, key(2): 1, key(6): 1, key(61): 1})
+    first, second = world.reconcile(count=2).hours
+    world.assert_sealed_equals_oracle()
+    assert first.excluded_clicks == {
+        **{"head": 1, "prefetch": 1, "duplicate": 1, "conflicting_duplicate": 1},
+        "fraud": 2,
+    }
+    assert second.excluded_clicks == {"duplicate": 1}
+    assert [seal.verdict_set for seal in world.seals()] == [2, 2]
+    (of_first,) = [row for row in world.rows("drift") if (row["advertiser_id"], row["hour"]) == (10, H)]
+    assert (of_first["fraud_clicks"], of_first["late_clicks"], of_first["difference_clicks"]) == (1, 0, 1)
+    assert (of_first["missing_clicks"], of_first["extra_clicks"]) == (0, 0)
+    world.judge_fraud(fraud(6, ClickTarget("b", 1)))
+    assert [hour.action for hour in world.reconcile(count=2).hours] == ["verify", "verify"]
+    assert [verdict for verdict in verify(world.settings, [H, H + HOUR]) if not verdict.is_agreeing] == []
+    world.archive([Click("b", 121), Click("c2", 122)])
+    world.judge_fraud(fraud(7, ClickTarget("c2", 1)))
+    (third,) = world.reconcile(H + 2 * HOUR).hours
+    assert (third.excluded_clicks, world.seals()[2].verdict_set) == ({"duplicate": 1, "fraud": 1}, 4)
+    hours = world.reconcile(count=3).hours
+    assert [hour.action for hour in hours] == ["verify"] * 3
+
+
 def test_a_random_log_is_counted_as_the_plain_rule_counts_it(spark: SparkSession, tmp_path: Path) -> None:
-    """Law 5: row for row, exclusions with reason and winner, digests; a whole day of hours in one pass.
+    """Law 5: row for row, exclusions with reason, winner and verdict, digests; a whole day of hours in one pass.
 
     Horizon of a day over four days of log: copies on, just within and just beyond the horizon's edge, the same instant
     in two partitions, mint times old, recent, opaque and claimed for the future, late and out of order.
     """
     world = ReconcileWorld(tmp_path, spark, final_horizon_days=1, live_horizon_hours=2)
     world.archive(random_clicks(seed=20260504, identity_count=700))
+    judged = world.events[::7]
+    places = [fraud(number, one.position) for number, one in enumerate(judged)]
+    clicks = [fraud(1_000 + n, ClickTarget(e.event.impression_id, e.event.ad_id)) for n, e in enumerate(judged[::4])]
+    world.judge_fraud(*places, *clicks)
+    world.judge_fraud(*(fraud(2_000 + n, e.position, "withdrawn", 1) for n, e in enumerate(judged[::5])))
     midnight = H.replace(hour=0)
     receipt = world.reconcile(midnight, 24, now=NOW + 9 * 24 * HOUR)
     assert sum(hour.raw_clicks for hour in receipt.hours) > 600
     reasons = Counter(reason for reason, _ in world.sealed_exclusions().values())
-    assert min(reasons[reason] for reason in ("head", "prefetch", "duplicate", "conflicting_duplicate")) > 20
+    assert min(reasons[reason] for reason in EXCLUSION_REASONS) > 20
     world.assert_sealed_equals_oracle()
     assert [verdict for verdict in verify(world.settings, [midnight + 7 * HOUR]) if not verdict.is_agreeing] == []
 

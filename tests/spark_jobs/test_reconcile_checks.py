@@ -47,7 +47,7 @@ def world(tmp_path: Path) -> ArchiveWorld:
 
 def exclude(world: ArchiveWorld, offset: int, **changes: Any) -> None:
     place = {"attempt": ATTEMPT, "log": 1, "partition": 0, "offset": offset, "advertiser_id": 10, "ad_id": 1}
-    winner = {"winner_log": 1, "winner_partition": 0, "winner_offset": 0}
+    winner = {"winner_log": 1, "winner_partition": 0, "winner_offset": 0, "verdict_id": None}
     hour = {"click_date": H.date(), "click_hour": H.hour}
     world.write_rows("click_exclusions", [{**place, **winner, **hour, "reason": "duplicate", **changes}])
 
@@ -145,13 +145,37 @@ def test_drift_has_a_row_for_each_advertiser_that_anybody_counted(world: Archive
     }
     names = sorted(name for name in rows[10] if name.endswith("clicks"))
     assert names == [
-        *("dedup_horizon_clicks", "difference_clicks", "extra_clicks", "final_clicks", "late_clicks", "live_clicks"),
-        *("missing_clicks", "raw_clicks"),
+        *("dedup_horizon_clicks", "difference_clicks", "extra_clicks", "final_clicks", "fraud_clicks", "late_clicks"),
+        *("live_clicks", "missing_clicks", "raw_clicks"),
     ]
-    assert numbers == {10: [1, 0, 0, 3, 1, 3, 0, 4], 20: [0, -2, 0, 2, 0, 0, 2, 2], 30: [0, 9, 9, 0, 0, 9, 0, 0]}
+    assert numbers == {
+        10: [1, 0, 0, 3, 0, 1, 3, 0, 4],
+        20: [0, -2, 0, 2, 0, 0, 0, 2, 2],
+        30: [0, 9, 9, 0, 0, 0, 9, 0, 0],
+    }
     assert (found.live, found.unexplained, found.alert_count) == (12, 11, 1)
     assert [(row["attempt"], row["hour"], row["is_alert"]) for _, row in sorted(rows.items())] == [
         (ATTEMPT, H, False),
         (ATTEMPT, H, False),
         (ATTEMPT, H, True),
     ]
+
+
+def test_fraud_is_a_cause_of_drift_where_live_counted_the_click(world: ArchiveWorld) -> None:
+    """Law 3 with the reason; of two clicks judged live refused one as late, so it is no cause of anything."""
+    minute = timedelta(minutes=1)
+    count(world, {"minute": H}, {"minute": H + minute}, {"minute": H + 3 * minute})
+    for offset in (0, 1):
+        exclude(world, offset, partition=1, reason="fraud", advertiser_id=20, ad_id=2, verdict_id="v1")
+    exclude(world, 3, reason="fraud", attempt="another", verdict_id="v2")
+    world.write_late([world.events[6].position])
+    live = {name: value for name, value in ROW.items() if name not in ("attempt", "clicks")} | {"versions": {}}
+    world.write_rows("live_clicks_minute", [live | {"clicks": 3}, live | {"advertiser_id": 20, "clicks": 1}])
+    with written(world) as attempt:
+        check_laws(attempt, H.date())
+        figured = figures(attempt, H.date(), {H.hour: Digested(DIGEST, 3)})[H.hour]
+        found = DayDrift(world.settings, H.date(), {H.hour: ATTEMPT}, {}).write(attempt)[H.hour]
+    assert (figured.raw, figured.billable, figured.excluded) == (6, 3, {"duplicate": 1, "fraud": 2})
+    assert found.unexplained == 0
+    fraud = {row["advertiser_id"]: (row["difference_clicks"], row["fraud_clicks"]) for row in world.rows("drift")}
+    assert fraud == {10: (0, 0), 20: (1, 1)}

@@ -11,11 +11,13 @@ from deltalake import DeltaTable
 
 from domain.errors import IntegrityError, LedgerConflictError
 from domain.settings import Settings
-from spark_jobs.reconcile_seal import ATTEMPTS, read_sound_seals, seal_attempts
+from domain.verdicts import ClickTarget, FraudVerdict
+from spark_jobs.reconcile_seal import ATTEMPTS, read_sound_seals, seal_attempts, verdict_set_to_pin
 from tests.support.empty_tables import make_empty_tables
 from tests.support.ledgers import WRITTEN_AT, seal_draft
 from warehouse.layout import table_uri
 from warehouse.seals import append_seals, read_seals
+from warehouse.verdicts import VerdictSet, append_set
 
 
 @pytest.fixture
@@ -71,3 +73,16 @@ def test_nothing_is_built_on_a_broken_chain(settings: Settings) -> None:
     table.delete("seal_number = 1")
     with pytest.raises(IntegrityError, match="chain of seals is broken"):
         seal_attempts(settings, [seal_draft(2)], lambda: WRITTEN_AT)
+
+
+def test_the_newest_set_of_verdicts_is_pinned_and_never_an_older_one_than_before(settings: Settings) -> None:
+    """A table of verdicts that was lost, and made anew, would bill what was fraud."""
+    assert verdict_set_to_pin(settings) == 0
+    verdict = FraudVerdict("v1", ClickTarget("a", 1), "fraud", "a bot", WRITTEN_AT)
+    append_set(settings, VerdictSet("a file", "lab", "test", [verdict]), WRITTEN_AT)
+    assert verdict_set_to_pin(settings) == 1
+    append_seals(settings, [seal_draft(0, verdict_set=1), seal_draft(1)], 0, WRITTEN_AT)
+    assert verdict_set_to_pin(settings) == 1
+    DeltaTable(table_uri(settings, "fraud_verdicts")).restore(0)
+    with pytest.raises(IntegrityError, match="ends at set 0; expected set 1, which hours were sealed with"):
+        verdict_set_to_pin(settings)

@@ -17,11 +17,12 @@ from domain.identity import LogPosition, minted_at
 from domain.parsing import ParsedEvent
 from domain.seals import Seal
 from domain.settings import Settings
+from domain.verdicts import FraudVerdict
 from spark_jobs.params import HourPlan
 from spark_jobs.planning import plan
 from spark_jobs.reconcile_log import LogEnds
 from tests.support.empty_tables import make_empty_tables
-from tests.support.sealed_world import payload_of
+from tests.support.sealed_world import payload_of, verdict_ids
 from warehouse.ads import snapshot_ads
 from warehouse.layout import table_uri
 from warehouse.logs import register_log
@@ -29,6 +30,7 @@ from warehouse.marks import Mark, write_marks
 from warehouse.schema import arrow_rows
 from warehouse.seals import read_seals
 from warehouse.tables import TABLES
+from warehouse.verdicts import VerdictSet, append_set, current_set
 
 TOPIC_ID = "topic-of-tests"
 H = datetime(2026, 5, 4, 10, tzinfo=UTC)
@@ -124,6 +126,10 @@ class ArchiveWorld:
         """Appends, as the table's writer would."""
         write_deltalake(table_uri(self.settings, table), arrow_rows(TABLES[table], rows), mode="append")
 
+    def judge_fraud(self, *verdicts: FraudVerdict) -> int:
+        """Takes the verdicts in as the next set; its version."""
+        return append_set(self.settings, VerdictSet(f"file {verdicts[0].verdict_id}", "lab", "test", verdicts), H)
+
     def delete_rows(self, table: str, where: str) -> None:
         """As a fault, or somebody who meddles, would."""
         DeltaTable(table_uri(self.settings, table)).delete(where)
@@ -162,7 +168,8 @@ class ArchiveWorld:
 
     def oracle(self) -> list[Outcome]:
         """What became of each event, by the plain rule over the whole log."""
-        return final_outcomes(self.events, self.settings.final_horizon)
+        verdicts = verdict_ids(self.settings, current_set(self.settings))
+        return final_outcomes(self.events, self.settings.final_horizon, verdicts)
 
     def _next_offset(self, partition: int) -> int:
         offset = self.log.ends.get(partition, 0)

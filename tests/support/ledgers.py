@@ -35,6 +35,7 @@ def seal_draft(number: int = 0, /, **changes: Any) -> SealDraft:
         "billable_clicks": 7,
         "excluded_clicks": {"head": 1, "duplicate": 2},
         "digest": "0" * 63 + "1",
+        "verdict_set": 0,
         "ads_version": 3,
         "rule_version": 1,
         "horizon_days": 7,

@@ -65,6 +65,8 @@ class ReconcileWorld(ArchiveWorld):
         assert self.sealed_exclusions() == {
             one.position: (one.reason, one.winner) for one in outcomes if not one.is_billable
         }
+        judged = {_position(row): row["verdict_id"] for row in self._sealed_rows("click_exclusions")}
+        assert judged == {one.position: one.verdict_id for one in outcomes if not one.is_billable}
         digests = {hour: SetDigest() for hour in current}
         for one in outcomes:
             if one.is_billable:

@@ -26,6 +26,7 @@ from domain.parsing import ParsedEvent
 from domain.publications import Publication, PublicationDraft
 from domain.seals import Seal, SealDraft, SetDigest, billable_line, current_seals
 from domain.settings import Settings
+from domain.verdicts import FraudVerdict, Target
 from tests.support.empty_tables import make_empty_tables
 from warehouse.layout import table_uri
 from warehouse.marks import Mark, write_marks
@@ -33,6 +34,7 @@ from warehouse.publications import append_publication, read_publications
 from warehouse.schema import arrow_rows
 from warehouse.seals import append_seals, read_seals
 from warehouse.tables import TABLES
+from warehouse.verdicts import VerdictSet, append_set, current_set, read_in_force
 
 HOUR = datetime(2026, 11, 30, 9, tzinfo=UTC)
 SEALED_AT = datetime(2026, 11, 30, 12, tzinfo=UTC)
@@ -89,10 +91,15 @@ class SealedWorld:
             ends[place] = max(ends.get(place, 0), logged.position.offset + 1)
         return ends
 
-    def outcomes(self, hour: datetime, cut: Mapping[str, int]) -> list[Outcome]:
-        """What the oracle says of an hour."""
+    def judge_fraud(self, *verdicts: FraudVerdict, at: datetime = SEALED_AT) -> int:
+        """Takes the verdicts in as the next set; its version."""
+        return append_set(self.settings, VerdictSet(f"file {verdicts[0].verdict_id}", "lab", "test", verdicts), at)
+
+    def outcomes(self, hour: datetime, cut: Mapping[str, int], verdict_set: int | None = None) -> list[Outcome]:
+        """What the oracle says of an hour, with the newest set of verdicts unless another is named."""
         known = [e for e in self.log if e.position.offset < cut.get(f"{e.position.log}:{e.position.partition}", 0)]
-        judged = final_outcomes(known, timedelta(days=HORIZON_DAYS))
+        verdict_set = current_set(self.settings) if verdict_set is None else verdict_set
+        judged = final_outcomes(known, timedelta(days=HORIZON_DAYS), verdict_ids(self.settings, verdict_set))
         return [outcome for outcome in judged if hour_of(outcome.event.clicked_at) == hour]
 
     def seal(
@@ -110,7 +117,8 @@ class SealedWorld:
         for hour in hours:
             revision = current[hour].revision + 1 if hour in current else 0
             outcomes = self.outcomes(hour, cut)
-            drafts.append(replace(draft_of(hour, revision, cut, outcomes), **changes))
+            draft = draft_of(hour, revision, cut, outcomes, current_set(self.settings))
+            drafts.append(replace(draft, **changes))
             self._write_attempt(drafts[-1].attempt, outcomes)
         return append_seals(self.settings, drafts, len(seals), sealed_at)
 
@@ -119,7 +127,7 @@ class SealedWorld:
         seals = current_seals(read_seals(self.settings))
         counts: dict[CountKey, int] = {}
         for hour, seal in seals.items():
-            counts |= count_billable(self.outcomes(hour, seal.cut))
+            counts |= count_billable(self.outcomes(hour, seal.cut, seal.verdict_set))
         until = final_until(seals.keys())
         assert until is not None
         draft = PublicationDraft(
@@ -192,7 +200,14 @@ def sealed_world(home: Path) -> SealedWorld:
     return SealedWorld(settings, [])
 
 
-def draft_of(hour: datetime, revision: int, cut: Mapping[str, int], outcomes: Sequence[Outcome]) -> SealDraft:
+def verdict_ids(settings: Settings, verdict_set: int) -> dict[Target, str]:
+    """What the oracle wants to know of the verdicts in force at a set."""
+    return {target: one.verdict.verdict_id for target, one in read_in_force(settings, verdict_set).items()}
+
+
+def draft_of(
+    hour: datetime, revision: int, cut: Mapping[str, int], outcomes: Sequence[Outcome], verdict_set: int = 0
+) -> SealDraft:
     """The seal that these outcomes make."""
     digest = SetDigest()
     for outcome in outcomes:
@@ -208,6 +223,7 @@ def draft_of(hour: datetime, revision: int, cut: Mapping[str, int], outcomes: Se
         billable_clicks=len(outcomes) - excluded.total(),
         excluded_clicks=dict(excluded),
         digest=digest.hex(),
+        verdict_set=verdict_set,
         ads_version=1,
         rule_version=RULE_VERSION,
         horizon_days=HORIZON_DAYS,
@@ -250,6 +266,7 @@ def exclusion_row(outcome: Outcome, attempt: str) -> Row:
         "winner_log": winner.log if winner else None,
         "winner_partition": winner.partition if winner else None,
         "winner_offset": winner.offset if winner else None,
+        "verdict_id": outcome.verdict_id,
         "click_date": outcome.event.clicked_at.date(),
         "click_hour": outcome.event.clicked_at.hour,
     }

@@ -125,6 +125,7 @@ class StreamWorld:
             billable_clicks=0,
             excluded_clicks={},
             digest="0" * 64,
+            verdict_set=0,
             ads_version=0,
             rule_version=1,
             horizon_days=7,

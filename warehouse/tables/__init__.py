@@ -8,6 +8,7 @@ from warehouse.tables.drift import DRIFT
 from warehouse.tables.final_clicks_day import FINAL_CLICKS_DAY
 from warehouse.tables.final_clicks_hour import FINAL_CLICKS_HOUR
 from warehouse.tables.final_clicks_minute import FINAL_CLICKS_MINUTE
+from warehouse.tables.fraud_verdicts import FRAUD_VERDICTS
 from warehouse.tables.late_clicks import LATE_CLICKS
 from warehouse.tables.live_clicks_minute import LIVE_CLICKS_MINUTE
 from warehouse.tables.logs import LOGS
@@ -15,6 +16,7 @@ from warehouse.tables.publications import PUBLICATIONS
 from warehouse.tables.quarantined_clicks import QUARANTINED_CLICKS
 from warehouse.tables.raw_clicks import RAW_CLICKS
 from warehouse.tables.reconciled_clicks_minute import RECONCILED_CLICKS_MINUTE
+from warehouse.tables.rejected_verdicts import REJECTED_VERDICTS
 from warehouse.tables.seals import SEALS
 from warehouse.tables.stream_marks import STREAM_MARKS
 from warehouse.tables.verifications import VERIFICATIONS
@@ -26,6 +28,8 @@ TABLES: dict[str, Table] = {
         CLICK_IDENTITIES,
         QUARANTINED_CLICKS,
         ADS,
+        FRAUD_VERDICTS,
+        REJECTED_VERDICTS,
         LIVE_CLICKS_MINUTE,
         STREAM_MARKS,
         LATE_CLICKS,

@@ -19,6 +19,7 @@ DRIFT = Table(
         Column("difference_clicks", "long", "live - final"),
         Column("late_clicks", "long", "count final has and live refused as late"),
         Column("dedup_horizon_clicks", "long", "count live has and final knows as repeats beyond the live horizon"),
+        Column("fraud_clicks", "long", "count live has and final excluded as fraud"),
         Column("missing_clicks", "long", "count final has and live lacks for no known cause"),
         Column("extra_clicks", "long", "count live has and final lacks for no known cause"),
         Column("is_alert", "boolean", "whether the difference is above the bar"),

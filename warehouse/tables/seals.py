@@ -19,6 +19,7 @@ SEALS = Table(
         Column("billable_clicks", "long", "count of billable clicks"),
         Column("excluded_clicks", "string", "JSON: per reason the count of excluded clicks"),
         Column("digest", "string", "digest of the billable set, see docs/seals.md"),
+        Column("verdict_set", "long", "set of fraud verdicts that was applied, with all before it; 0 for none"),
         Column("ads_version", "long", "Delta version of the ads table"),
         Column("rule_version", "int", "version of the counting rule"),
         Column("horizon_days", "int", "dedup horizon that was applied"),

@@ -1,4 +1,4 @@
-"""The order of the rule: kinds, then duplicates; and a click that look-backs cannot find is an error."""
+"""The order of the rule: kinds, then duplicates, then fraud; and a click that look-backs cannot find is an error."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from domain.identity import click_identity
 from spark_jobs.transforms.dedup import LookBack
-from spark_jobs.transforms.outcomes import UNARCHIVED, events_of, judge_events
+from spark_jobs.transforms.outcomes import FRAUD_TYPES, UNARCHIVED, events_of, judge_events
 from spark_jobs.transforms.parse import dimensions, identity, minted_at
 from warehouse.tables.click_identities import CLICK_IDENTITIES
 
@@ -58,10 +59,12 @@ def identities(rows: DataFrame) -> DataFrame:
     return known.select(*CLICK_IDENTITIES.column_names)
 
 
+SPAN = LookBack(AT, AT + timedelta(minutes=1), 10, timedelta(days=7))
+
+
 def judged(rows: DataFrame, known: DataFrame) -> list[tuple[int, str | None, int | None]]:
     """Offset, reason, winner's offset."""
-    span = LookBack(AT, AT + timedelta(minutes=1), 10, timedelta(days=7))
-    outcomes = judge_events(events_of(rows), known, span, CUTS)
+    outcomes = judge_events(events_of(rows), known, SPAN, CUTS, None)
     return sorted(tuple(row) for row in outcomes.select("offset", "reason", "winner.offset").collect())
 
 
@@ -89,6 +92,40 @@ def test_kinds_go_before_duplicates(spark: SparkSession) -> None:
         (6, "conflicting_duplicate", 2),
         (7, "duplicate", 2),
         (8, None, None),
+    ]
+
+
+def test_fraud_comes_last_and_promotes_no_other_copy(spark: SparkSession) -> None:
+    """A verdict on a HEAD, on a duplicate or on a place that is not there changes nothing; the place is named first."""
+    rows = raw(
+        spark,
+        {"kind": "head"},
+        {},
+        {},
+        {"impression_id": "b"},
+        {"impression_id": "b"},
+        {"impression_id": "c"},
+        {"impression_id": "d"},
+        {"impression_id": "a", "ad_id": 2},
+    )
+    places = [((1, 0, offset), f"place {offset}") for offset in (0, 4, 5, 99)] + [((1, 1, 6), "elsewhere")]
+    clicks = [(("a", 1), "click a"), (("c", 1), "click c"), (("e", 1), "click e")]
+    fraud = spark.createDataFrame(
+        [(*place, None, said) for place, said in places]
+        + [(None, None, None, click_identity(*click), said) for click, said in clicks],
+        FRAUD_TYPES,
+    )
+    outcomes = judge_events(events_of(rows), identities(rows), SPAN, CUTS, fraud)
+    found = outcomes.select("offset", "reason", "winner.offset", "verdict_id").collect()
+    assert sorted(tuple(row) for row in found) == [
+        (0, "head", None, None),
+        (1, "fraud", None, "click a"),
+        (2, "duplicate", 1, None),
+        (3, None, None, None),
+        (4, "duplicate", 3, None),
+        (5, "fraud", None, "place 5"),
+        (6, None, None, None),
+        (7, None, None, None),
     ]
 
 

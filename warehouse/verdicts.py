@@ -1,0 +1,170 @@
+"""Tables ``fraud_verdicts`` and ``rejected_verdicts``: sets of verdicts, appended whole, read as of a set version.
+
+Belongs here: the append of a set, what is in force at a set version, which targets raw does not hold. What a verdict
+may look like and which one holds is ``domain/verdicts.py``; files are read by ``warehouse/verdict_files.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+from deltalake import DeltaTable
+
+from domain.errors import IntegrityError, UsageError
+from domain.identity import LogPosition, click_identity
+from domain.settings import Settings
+from domain.verdicts import ClickTarget, FraudVerdict, Target, VerdictOfSet, verdicts_in_force
+from warehouse.layout import dataset_of, open_table, rows_of
+from warehouse.ledger import append_after
+
+NAME = "fraud_verdicts"
+REJECTED = "rejected_verdicts"
+TARGETS_AT_A_TIME = 10_000
+
+
+class RejectedLine(NamedTuple):
+    """A line of a file that is no verdict."""
+
+    line_number: int
+    reason: str
+    text: str
+
+
+@dataclass(frozen=True)
+class VerdictSet:
+    """A file of verdicts as it is taken in. ``rejected`` are the lines that are left out."""
+
+    file_digest: str
+    source: str
+    actor: str
+    verdicts: Sequence[FraudVerdict]
+    rejected: Sequence[RejectedLine] = ()
+
+
+def refuse_known_file(settings: Settings, file_digest: str) -> None:
+    """``UsageError`` if a file with this digest was taken in before."""
+    _refuse_known_file(rows_of(open_table(settings, NAME)), file_digest)
+
+
+def append_set(settings: Settings, given: VerdictSet, at: datetime) -> int:
+    """Appends the verdicts in one commit, as the next set; its version.
+
+    Not repeatable: ``UsageError`` for the same file again, or for one without a verdict. ``LedgerConflictError`` if
+    another set was appended at the same time; then nothing was, and the same call may be made again. What was left out
+    is written before, once for each file, so that no death in between loses it.
+    """
+    snapshot = open_table(settings, NAME)
+    rows = rows_of(snapshot)
+    _refuse_known_file(rows, given.file_digest)
+    if not given.verdicts:
+        raise UsageError("the file holds no verdict", "at least one", "nothing was taken in; correct the file")
+    _append_rejected(settings, given, at)
+    set_version = _newest(rows) + 1
+    append_after(settings, NAME, snapshot, (_row(given, verdict, set_version, at) for verdict in given.verdicts))
+    return set_version
+
+
+def current_set(settings: Settings) -> int:
+    """The version of the newest set; 0 where there is none. What a seal pins."""
+    return _newest(rows_of(open_table(settings, NAME)))
+
+
+def read_in_force(settings: Settings, set_version: int) -> dict[Target, VerdictOfSet]:
+    """By target the verdict of fraud in force at a set version; nothing at 0.
+
+    ``IntegrityError`` if there is no such set: sets are never taken out of the table.
+    """
+    if not set_version:
+        return {}
+    rows = rows_of(open_table(settings, NAME))
+    if not 0 < set_version <= _newest(rows):
+        raise IntegrityError(
+            f"table {NAME} ends at set {_newest(rows)}",
+            f"set {set_version}",
+            "restore the table from a copy; a set that was once taken in stays",
+        )
+    return verdicts_in_force(map(_verdict, rows.to_pylist()), set_version)
+
+
+def unknown_targets(settings: Settings, targets: Iterable[Target]) -> set[Target]:
+    """Those that no click in the archive is. Reads two columns of the identities, and the rows of the positions."""
+    unknown = set(targets)
+    clicks = {click_identity(*target): target for target in unknown if isinstance(target, ClickTarget)}
+    identity = ds.field("identity")
+    for some in _pieces(list(clicks)):
+        rows = _scan(settings, "click_identities", ["identity"], identity.isin(pa.array(some, pa.binary())))
+        unknown -= {clicks[row["identity"]] for row in rows.to_pylist()}
+    offset = ds.field("offset")
+    for some_positions in _pieces([target for target in unknown if isinstance(target, LogPosition)]):
+        offsets = pa.array(sorted({position.offset for position in some_positions}), pa.int64())
+        rows = _scan(settings, "raw_clicks", list(LogPosition._fields), offset.isin(offsets))
+        unknown -= {LogPosition(**row) for row in rows.to_pylist()}
+    return unknown
+
+
+def _scan(settings: Settings, name: str, columns: list[str], condition: ds.Expression) -> pa.Table:
+    return dataset_of(open_table(settings, name)).to_table(columns=columns, filter=condition)
+
+
+def _pieces(values: list[Any]) -> Iterable[list[Any]]:
+    return (values[first : first + TARGETS_AT_A_TIME] for first in range(0, len(values), TARGETS_AT_A_TIME))
+
+
+def _refuse_known_file(rows: pa.Table, file_digest: str) -> None:
+    known = rows.filter(ds.field("file_digest") == file_digest)
+    if known.num_rows:
+        raise UsageError(
+            f"this file was taken in as set {_newest(known)}",
+            "a file that is new",
+            "nothing was changed; what it says is in force already",
+        )
+
+
+def _newest(rows: pa.Table) -> int:
+    return pc.max(rows["set_version"]).as_py() or 0
+
+
+def _append_rejected(settings: Settings, given: VerdictSet, at: datetime) -> None:
+    snapshot = open_table(settings, REJECTED)
+    if not given.rejected or _holds_file(snapshot, given.file_digest):
+        return
+    said = {"file_digest": given.file_digest, "source": given.source, "actor": given.actor, "received_at": at}
+    append_after(settings, REJECTED, snapshot, ({**line._asdict(), **said} for line in given.rejected))
+
+
+def _holds_file(snapshot: DeltaTable, file_digest: str) -> bool:
+    return file_digest in rows_of(snapshot)["file_digest"].to_pylist()
+
+
+def _row(given: VerdictSet, verdict: FraudVerdict, set_version: int, at: datetime) -> dict[str, Any]:
+    target = verdict.target
+    no_target = dict.fromkeys((*ClickTarget._fields, *LogPosition._fields))
+    return {
+        "verdict_id": verdict.verdict_id,
+        "set_version": set_version,
+        "target_kind": "click" if isinstance(target, ClickTarget) else "position",
+        **no_target,
+        **target._asdict(),
+        "verdict": verdict.verdict,
+        "reason": verdict.reason,
+        "score_micros": verdict.score_micros,
+        "source": given.source,
+        "decided_at": verdict.decided_at,
+        "received_at": at,
+        "actor": given.actor,
+        "file_digest": given.file_digest,
+        "verdict_date": at.astimezone(UTC).date(),
+    }
+
+
+def _verdict(row: Mapping[str, Any]) -> VerdictOfSet:
+    kind: type[ClickTarget] | type[LogPosition] = ClickTarget if row["target_kind"] == "click" else LogPosition
+    said = ("verdict_id", "verdict", "reason", "decided_at", "score_micros")
+    verdict = FraudVerdict(target=kind(*(row[name] for name in kind._fields)), **{name: row[name] for name in said})
+    return VerdictOfSet(row["set_version"], row["source"], verdict)
