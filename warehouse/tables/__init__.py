@@ -11,6 +11,7 @@ from warehouse.tables.final_clicks_minute import FINAL_CLICKS_MINUTE
 from warehouse.tables.late_clicks import LATE_CLICKS
 from warehouse.tables.live_clicks_minute import LIVE_CLICKS_MINUTE
 from warehouse.tables.logs import LOGS
+from warehouse.tables.period_closes import PERIOD_CLOSES
 from warehouse.tables.publications import PUBLICATIONS
 from warehouse.tables.quarantined_clicks import QUARANTINED_CLICKS
 from warehouse.tables.raw_clicks import RAW_CLICKS
@@ -37,6 +38,7 @@ TABLES: dict[str, Table] = {
         DRIFT,
         SEALS,
         PUBLICATIONS,
+        PERIOD_CLOSES,
         VERIFICATIONS,
         LOGS,
     )

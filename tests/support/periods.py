@@ -1,0 +1,48 @@
+"""Whole months of seals, made at once, published and closed: what tests of billing periods stand on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from domain.finality import final_until
+from domain.periods import Period, PeriodClose, parse_period
+from domain.publications import Publication, PublicationDraft, chain_draft
+from domain.seals import Seal, chain_drafts
+from domain.settings import Settings
+from tests.support.counts_tables import Clicks, CountsTables
+from tests.support.ledgers import seal_draft
+from warehouse.closing import close_period
+
+NOVEMBER = parse_period("2026-11")
+OCTOBER, DECEMBER = parse_period("2026-10"), parse_period("2026-12")
+CLOSED_AT = datetime.fromisoformat("2026-12-02T08:00:00.5+00:00")
+BILLABLE = 7
+"""Of each hour that ``seal_draft`` makes."""
+
+
+def month_seals(*periods: Period, without: Sequence[datetime] = ()) -> list[Seal]:
+    """The first seals of a ledger: one of each hour of these periods, in their order."""
+    hours = [hour for period in periods for hour in period.hours if hour not in without]
+    drafts = [seal_draft(hour=hour, attempt=f"attempt-{hour:%Y%m%dT%H}") for hour in hours]
+    return chain_drafts([], drafts, CLOSED_AT - timedelta(days=1))
+
+
+def publication_of(seals: Sequence[Seal]) -> list[Publication]:
+    """A ledger of one publication, which shows these seals."""
+    until = final_until({seal.hour for seal in seals})
+    assert until is not None
+    draft = PublicationDraft(
+        seal_number=seals[-1].seal_number, minute_version=1, hour_version=1, day_version=1, final_until=until
+    )
+    return [chain_draft(None, draft, CLOSED_AT)]
+
+
+def settle_month(tables: CountsTables, period: Period, rows: Sequence[Clicks] = ()) -> None:
+    """Seals and publishes all hours of a month. Its seals state ``BILLABLE`` clicks each, whatever the rows are."""
+    tables.settle(rows, period.hours)
+
+
+def close_month(settings: Settings, period: Period = NOVEMBER, at: datetime = CLOSED_AT) -> PeriodClose:
+    """Closes a settled month."""
+    return close_period(settings, period, "ada", lambda: at)
