@@ -29,6 +29,7 @@ COMMANDS: dict[str, str] = {
     "counts": "clicks of ads by minute, hour or day, each row final or live",
     "final-until": "up to when every hour is sealed",
     "verify": "recount sealed hours from the raw log alone, and check the chain of seals",
+    "period": "close billing periods for ever, and list the closed ones",
     "servers": "the click servers, and how one that will not come back is retired",
     "token": "make a token with which an advertiser reads its own counts",
     "reset": "delete the folder of state",
