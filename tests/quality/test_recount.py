@@ -14,9 +14,11 @@ from deltalake import DeltaTable
 from domain.chain import canonical_json
 from domain.errors import IntegrityError
 from domain.identity import LogPosition
+from domain.periods import close_of, period_of
 from quality.recount import Verdict, verify
 from tests.support.sealed_world import HOUR, Row, SealedWorld, line_of, logged, sealed_world
 from warehouse.layout import table_uri
+from warehouse.periods import append_close
 from warehouse.seals import read_seals
 
 NEXT_HOUR = HOUR + timedelta(hours=1)
@@ -359,3 +361,18 @@ def test_the_strangers_script_of_the_documentation(
             exec(script, {})
         documented_world.tamper(name, exchanged(field, new, old))
     exec(script, {})
+
+
+def test_a_closed_period_of_the_range_is_recomputed(world: SealedWorld) -> None:
+    """Its close says other sums than the three hours that this world has sealed."""
+    seals = read_seals(world.settings)
+    close = close_of(period_of(HOUR), seals, "ada", HOUR)
+    append_close(world.settings, close, 0)
+    digest = close.root_digest
+    found = {verdict.subject: verdict for verdict in verify(world.settings, HOURS)}["closed period 2026-11"]
+    assert found == Verdict("closed period 2026-11", f"3 hours, 3 billable, root digest {digest}")
+    world.tamper("period_closes", lambda row: row | {"billable_clicks": 4})
+    found = {verdict.subject: verdict for verdict in verify(world.settings, HOURS)}["closed period 2026-11"]
+    assert found.differences == ("4 billable clicks closed, 3 found",)
+    december = [HOUR + timedelta(days=1)]
+    assert "closed period 2026-11" not in {verdict.subject for verdict in verify(world.settings, december)}
