@@ -28,6 +28,7 @@ COMMANDS: dict[str, str] = {
     "reconcile": "reconcile and seal hours",
     "counts": "clicks of ads by minute, hour or day, each row final or live",
     "final-until": "up to when every hour is sealed",
+    "export": "write the statement of an advertiser for a closed period",
     "verify": "recount sealed hours from the raw log alone, and check the chain of seals",
     "period": "close billing periods for ever, and list the closed ones",
     "servers": "the click servers, and how one that will not come back is retired",

@@ -62,7 +62,7 @@ class CountsReader:
         self._engine = CountsEngine(settings)
         self._known: _Published | None = None
         self._closed_until: tuple[int, datetime | None] | None = None
-        self._final_table = lru_cache(maxsize=TABLES_KEPT)(partial(_open_version, settings))
+        self._final_table = lru_cache(maxsize=TABLES_KEPT)(partial(open_version, settings))
 
     def finality(self) -> Finality:
         """How far figures are final now."""
@@ -103,7 +103,8 @@ class CountsReader:
         return self._final_table(table, published.version_of(table))
 
 
-def _open_version(settings: Settings, name: str, version: int) -> DeltaTable:
+def open_version(settings: Settings, name: str, version: int) -> DeltaTable:
+    """A table at a version that a publication names; ``IntegrityError`` if it is gone."""
     try:
         return DeltaTable(table_uri(settings, name), version=version)
     except DeltaError as error:

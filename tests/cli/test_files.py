@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-import resource
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from cli.files import ExportError, check_writable, write_whole
-
-
-@contextmanager
-def room_for(size_bytes: int) -> Iterator[None]:
-    """As on a disk that is nearly full: the kernel refuses what goes beyond."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size_bytes, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+from tests.support.disk import room_for
 
 
 def test_a_file_is_replaced(tmp_path: Path) -> None:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from domain.buckets import hour_of
 from domain.finality import final_until
 from domain.periods import Period, PeriodClose, parse_period
 from domain.publications import Publication, PublicationDraft, chain_draft
-from domain.seals import Seal, chain_drafts
+from domain.seals import Seal, SealDraft, chain_drafts
 from domain.settings import Settings
 from tests.support.counts_tables import Clicks, CountsTables
 from tests.support.ledgers import seal_draft
 from warehouse.closing import close_period
+from warehouse.seals import append_seals, read_seals
 
 NOVEMBER = parse_period("2026-11")
 OCTOBER, DECEMBER = parse_period("2026-10"), parse_period("2026-12")
@@ -38,9 +40,22 @@ def publication_of(seals: Sequence[Seal]) -> list[Publication]:
     return [chain_draft(None, draft, CLOSED_AT)]
 
 
-def settle_month(tables: CountsTables, period: Period, rows: Sequence[Clicks] = ()) -> None:
-    """Seals and publishes all hours of a month. Its seals state ``BILLABLE`` clicks each, whatever the rows are."""
-    tables.settle(rows, period.hours)
+def settle_month(tables: CountsTables, period: Period, rows: Sequence[Clicks] | None = None) -> None:
+    """Seals and publishes all hours of a month: ``rows`` are its final figures, of all months that were settled.
+
+    Without rows, each seal states ``BILLABLE`` clicks of which no row is left.
+    """
+    drafts = [_draft(hour, rows) for hour in period.hours]
+    append_seals(tables.settings, drafts, len(read_seals(tables.settings)), CLOSED_AT)
+    tables.publish(tables.write_final(rows or []))
+
+
+def _draft(hour: datetime, rows: Sequence[Clicks] | None) -> SealDraft:
+    counts = {}
+    if rows is not None:
+        clicks = sum(row.clicks for row in rows if hour_of(row.at) == hour)
+        counts = {"raw_clicks": clicks, "billable_clicks": clicks, "excluded_clicks": {}}
+    return seal_draft(hour=hour, attempt=f"attempt-{hour:%Y%m%dT%H}", **counts)
 
 
 def close_month(settings: Settings, period: Period = NOVEMBER, at: datetime = CLOSED_AT) -> PeriodClose:
