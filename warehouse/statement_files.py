@@ -18,7 +18,7 @@ from xlsxwriter.worksheet import Worksheet
 
 from domain.buckets import format_utc
 from domain.errors import UsageError
-from warehouse.statements import Statement
+from warehouse.statements import ADJUSTMENTS, Statement
 
 SCHEMA = pa.schema(
     [
@@ -30,9 +30,10 @@ SCHEMA = pa.schema(
         pa.field("campaign_id", pa.int64()),
         pa.field("ad_id", pa.int64()),
         pa.field("clicks", pa.int64(), nullable=False),
+        *(ADJUSTMENTS.field(name) for name in ADJUSTMENTS.names if name not in ("campaign_id", "ad_id", "clicks")),
     ]
 )
-"""Columns of the flat formats. ``kind`` is clicks, or total for their sum, which every statement has."""
+"""Columns of the flat formats. ``kind`` is clicks or adjustment, or the sum of either, which is always there."""
 MAX_SHEET_ROWS = 1_000_000
 """A sheet has 1,048,576 rows."""
 DAY_FORMAT, COUNT_FORMAT = "yyyy-mm-dd", "#,##0"
@@ -47,8 +48,17 @@ def statement_bytes(statement: Statement, file_format: str) -> bytes:
 
 def flat_rows(statement: Statement) -> pa.Table:
     """All of the statement in one table of the columns of ``SCHEMA``."""
-    total = pa.table({"clicks": pa.array([statement.total_clicks], pa.int64())})
-    return pa.concat_tables([_shaped(statement, "clicks", statement.clicks), _shaped(statement, "total", total)])
+    parts = {
+        "clicks": statement.clicks,
+        "total": _sum(statement.total_clicks),
+        "adjustment": statement.adjustments,
+        "adjustments total": _sum(statement.adjusted_clicks),
+    }
+    return pa.concat_tables([_shaped(statement, kind, rows) for kind, rows in parts.items()])
+
+
+def _sum(clicks: int) -> pa.Table:
+    return pa.table({"clicks": pa.array([clicks], pa.int64())})
 
 
 def _shaped(statement: Statement, kind: str, rows: pa.Table) -> pa.Table:
@@ -89,7 +99,7 @@ def _parquet(statement: Statement) -> bytes:
 
 
 def _xlsx(statement: Statement) -> bytes:
-    """A sheet with the head, a sheet with the clicks. Text stays text: nothing becomes a formula or a link."""
+    """Sheets: head, clicks, adjustments. Text stays text: nothing becomes a formula or a link."""
     if statement.clicks.num_rows > MAX_SHEET_ROWS:
         raise UsageError(
             f"a statement of {statement.clicks.num_rows:,} rows",
@@ -102,8 +112,8 @@ def _xlsx(statement: Statement) -> bytes:
     book.set_properties({"created": statement.close.closed_at.replace(tzinfo=None, microsecond=0)})
     formats = {date: book.add_format({"num_format": DAY_FORMAT}), int: book.add_format({"num_format": COUNT_FORMAT})}
     _write_rows(book.add_worksheet("Statement"), _head(statement), formats)
-    rows = statement.clicks
-    _write_rows(book.add_worksheet("Clicks"), [rows.column_names, *zip(*_columns(rows), strict=True)], formats)
+    for name, rows in (("Clicks", statement.clicks), ("Adjustments", statement.adjustments)):
+        _write_rows(book.add_worksheet(name), [rows.column_names, *zip(*_columns(rows), strict=True)], formats)
     book.close()
     return file.getvalue()
 
@@ -119,13 +129,17 @@ def _head(statement: Statement) -> list[tuple[str, Any]]:
         ("closed_at", format_utc(close.closed_at)),
         ("root_digest", close.root_digest),
         ("clicks", statement.total_clicks),
+        ("adjustments", statement.adjusted_clicks),
     ]
 
 
 def _columns(rows: pa.Table) -> list[list[Any]]:
     """Ids are names and not quantities, and a spreadsheet keeps 15 digits of a number: they are text there."""
     return [
-        [str(value) if name.endswith("_id") else value for value in rows.column(name).to_pylist()]
+        [
+            _text(value) if name.endswith("_id") or isinstance(value, datetime) else value
+            for value in rows.column(name).to_pylist()
+        ]
         for name in rows.column_names
     ]
 

@@ -18,6 +18,7 @@ from domain.buckets import DAY
 from domain.errors import IntegrityError, UsageError
 from domain.periods import Period, PeriodClose
 from domain.settings import Settings
+from warehouse.adjustments import read_adjustments
 from warehouse.counts import open_version
 from warehouse.layout import dataset_of
 from warehouse.periods import read_closes
@@ -26,6 +27,20 @@ from warehouse.ranges import FINAL_TABLE
 
 DAY_KEY = ["date", "campaign_id", "ad_id"]
 _INSTANT = pa.timestamp("us", tz="UTC")
+ADJUSTMENTS = pa.schema(
+    {
+        "charge_hour": _INSTANT,
+        "campaign_id": pa.int64(),
+        "ad_id": pa.int64(),
+        "country": pa.string(),
+        "device": pa.string(),
+        "clicks": pa.int64(),
+        "case_id": pa.string(),
+        "line_number": pa.int32(),
+        "corrects_seal_number": pa.int64(),
+        "reason": pa.string(),
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -33,18 +48,25 @@ class Statement:
     """Billable clicks of one advertiser in a closed period.
 
     ``clicks`` has the columns date (a day of ``time_zone``), campaign_id, ad_id, clicks, in this order; no row for
-    nothing. The period is a UTC month: its first and last local day may be parts of days.
+    nothing. The period is a UTC month: its first and last local day may be parts of days. ``adjustments`` are what the
+    period bills of closed ones before it, in the columns of ``ADJUSTMENTS``; they are in no other figure.
     """
 
     close: PeriodClose
     advertiser_id: int
     time_zone: str
     clicks: pa.Table
+    adjustments: pa.Table
 
     @property
     def total_clicks(self) -> int:
-        """All clicks of the statement."""
+        """All clicks of the period, without adjustments."""
         return _total(self.clicks)
+
+    @property
+    def adjusted_clicks(self) -> int:
+        """The sum of the adjustments."""
+        return _total(self.adjustments)
 
 
 def read_statement(settings: Settings, advertiser_id: int, period: Period, time_zone: str) -> Statement:
@@ -71,7 +93,15 @@ def read_statement(settings: Settings, advertiser_id: int, period: Period, time_
     )
     of_days = _total(days.to_table(["clicks"], filter=_dates_of(period) & is_ours))
     _check(close, f"the minutes of advertiser {advertiser_id} add up to", _total(found), of_days)
-    return Statement(close, advertiser_id, time_zone, _by_local_day(found, zone))
+    adjustments = [
+        vars(one) | {"clicks": one.delta_clicks}
+        for one in read_adjustments(settings)
+        if one.billing_period == period and one.advertiser_id == advertiser_id
+    ]
+    adjusted = pa.Table.from_pylist(
+        [{name: row[name] for name in ADJUSTMENTS.names} for row in adjustments], ADJUSTMENTS
+    )
+    return Statement(close, advertiser_id, time_zone, _by_local_day(found, zone), adjusted)
 
 
 def _zone(name: str) -> ZoneInfo:

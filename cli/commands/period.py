@@ -10,7 +10,7 @@ import typer
 from cli.console import note, out, print_table, warn
 from cli.files import check_writable, write_whole
 from domain.errors import UsageError
-from domain.periods import CloseRefusedError, parse_period
+from domain.periods import CloseRefusedError, parse_period, period_of
 from warehouse.clock import now
 from warehouse.settings import load_settings
 
@@ -61,6 +61,34 @@ def show(
     if not closes:
         raise UsageError(f"period {asked} is open", "a closed one", "see `tallystick period list`")
     _hand_out(closes[0], certificate)
+
+
+@app.command()
+def adjust(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The lines, a JSON object each.")],
+    *,
+    case: Annotated[str, typer.Option(help="The case; one is adjusted once.")],
+    reason: Annotated[str, typer.Option(help="Why; it stands on the statement.")],
+    requester_token: Annotated[Path, typer.Option(metavar="FILE", help="File with the token of who asks.")],
+    approver_token: Annotated[Path, typer.Option(metavar="FILE", help="File with the token of who approves.")],
+    billing_period: Annotated[
+        str | None, typer.Option(help="What bills it; the month that follows the closed ones.")
+    ] = None,
+) -> None:
+    """Bill differences of closed months in an open one. Needs two people."""
+    from domain.adjustments import AdjustmentCase
+    from services.approvals import read_approval
+    from warehouse.adjustments import adjust as write_adjustments
+    from warehouse.adjustments import read_lines
+    from warehouse.periods import read_closed
+
+    settings, at = load_settings(), now()
+    approval = read_approval(settings, requester_token, approver_token, at)
+    billed_in = parse_period(billing_period) if billing_period else period_of(read_closed(settings).closed_until or at)
+    asked = AdjustmentCase(case_id=case, reason=reason, billing_period=billed_in, adjusted_at=at, **vars(approval))
+    written = write_adjustments(settings, asked, read_lines(file))
+    total = sum(one.delta_clicks for one in written)
+    note(f"case {case}: {len(written)} lines, {total:+,} clicks, billed in {billed_in}")
 
 
 @app.command("list")

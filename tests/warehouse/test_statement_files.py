@@ -7,7 +7,7 @@ import re
 import time
 import zipfile
 from dataclasses import replace
-from datetime import date
+from datetime import UTC, date, datetime
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,7 +18,7 @@ from domain.periods import close_of
 from tests.support.periods import CLOSED_AT, NOVEMBER, month_seals
 from warehouse import statement_files
 from warehouse.statement_files import FORMATS, SCHEMA, flat_rows, statement_bytes
-from warehouse.statements import Statement
+from warehouse.statements import ADJUSTMENTS, Statement
 
 CLICKS = pa.schema({"date": pa.date32(), "campaign_id": pa.int64(), "ad_id": pa.int64(), "clicks": pa.int64()})
 CLOSE = close_of(NOVEMBER, month_seals(NOVEMBER), "ada", CLOSED_AT)
@@ -28,9 +28,20 @@ STATEMENT = Statement(
     10,
     "Asia/Kolkata",
     pa.table([[date(2026, 11, 1), date(2026, 12, 1)], [100, BIG_ID], [1, 2], [3, 1_000_000]], schema=CLICKS),
+    ADJUSTMENTS.empty_table(),
 )
 ZERO = replace(STATEMENT, clicks=CLICKS.empty_table())
-HEAD = "kind,period,advertiser_id,time_zone,date,campaign_id,ad_id,clicks\n"
+HOUR = datetime(2026, 10, 5, 7, tzinfo=UTC)
+ADJUSTED = replace(
+    ZERO,
+    adjustments=pa.table(
+        [[HOUR], [100], [1], ["DE"], ["mobile"], [-4], ["C-1"], [1], [77], ["late, seen twice"]], schema=ADJUSTMENTS
+    ),
+)
+HEAD = (
+    "kind,period,advertiser_id,time_zone,date,campaign_id,ad_id,clicks,"
+    "charge_hour,country,device,case_id,line_number,corrects_seal_number,reason\n"
+)
 
 
 def _sheet(content: bytes, number: int) -> list[str]:
@@ -43,23 +54,38 @@ def _sheet(content: bytes, number: int) -> list[str]:
 
 def test_csv() -> None:
     assert statement_bytes(STATEMENT, "csv").decode() == (
-        HEAD + "clicks,2026-11,10,Asia/Kolkata,2026-11-01,100,1,3\n"
-        f"clicks,2026-11,10,Asia/Kolkata,2026-12-01,{BIG_ID},2,1000000\n"
-        "total,2026-11,10,Asia/Kolkata,,,,1000003\n"
+        HEAD + "clicks,2026-11,10,Asia/Kolkata,2026-11-01,100,1,3,,,,,,,\n"
+        f"clicks,2026-11,10,Asia/Kolkata,2026-12-01,{BIG_ID},2,1000000,,,,,,,\n"
+        "total,2026-11,10,Asia/Kolkata,,,,1000003,,,,,,,\n"
+        "adjustments total,2026-11,10,Asia/Kolkata,,,,0,,,,,,,\n"
     )
 
 
 def test_a_statement_of_nothing_says_zero() -> None:
-    assert statement_bytes(ZERO, "csv").decode() == HEAD + "total,2026-11,10,Asia/Kolkata,,,,0\n"
-    assert pq.read_table(io.BytesIO(statement_bytes(ZERO, "parquet"))).column("clicks").to_pylist() == [0]
-    assert _sheet(statement_bytes(ZERO, "xlsx"), 1)[-2:] == ["clicks", "0"]
+    assert statement_bytes(ZERO, "csv").decode() == (
+        HEAD + "total,2026-11,10,Asia/Kolkata,,,,0,,,,,,,\nadjustments total,2026-11,10,Asia/Kolkata,,,,0,,,,,,,\n"
+    )
+    assert pq.read_table(io.BytesIO(statement_bytes(ZERO, "parquet"))).column("clicks").to_pylist() == [0, 0]
+    assert _sheet(statement_bytes(ZERO, "xlsx"), 1)[-4:] == ["clicks", "0", "adjustments", "0"]
+
+
+def test_adjustments_stand_apart() -> None:
+    lines = statement_bytes(ADJUSTED, "csv").decode().splitlines()
+    assert lines[1:] == [
+        "total,2026-11,10,Asia/Kolkata,,,,0,,,,,,,",
+        'adjustment,2026-11,10,Asia/Kolkata,,100,1,-4,2026-10-05T07:00:00Z,DE,mobile,C-1,1,77,"late, seen twice"',
+        "adjustments total,2026-11,10,Asia/Kolkata,,,,-4,,,,,,,",
+    ]
+    cells = ["2026-10-05T07:00:00Z", "100", "1", "DE", "mobile", "-4", "C-1", "1", "77", "late, seen twice"]
+    assert _sheet(statement_bytes(ADJUSTED, "xlsx"), 3) == [*ADJUSTMENTS.names, *cells]
+    assert pq.read_table(io.BytesIO(statement_bytes(ADJUSTED, "parquet"))) == flat_rows(ADJUSTED)
 
 
 def test_parquet() -> None:
     found = pq.read_table(io.BytesIO(statement_bytes(STATEMENT, "parquet")))
     assert found == flat_rows(STATEMENT)
     assert found.schema == SCHEMA
-    assert found.column("kind").to_pylist() == ["clicks", "clicks", "total"]
+    assert found.column("kind").to_pylist() == ["clicks", "clicks", "total", "adjustments total"]
 
 
 def test_workbook() -> None:
@@ -68,7 +94,7 @@ def test_workbook() -> None:
     assert _sheet(content, 1) == [
         *("period", "2026-11", "from", "2026-11-01T00:00:00Z", "to", "2026-12-01T00:00:00Z"),
         *("advertiser_id", "10", "time_zone", "Asia/Kolkata", "closed_at", "2026-12-02T08:00:00.500000Z"),
-        *("root_digest", CLOSE.root_digest, "clicks", "1000003"),
+        *("root_digest", CLOSE.root_digest, "clicks", "1000003", "adjustments", "0"),
     ]
     days = [str((date(2026, month, 1) - date(1899, 12, 30)).days) for month in (11, 12)]
     assert _sheet(content, 2) == [

@@ -1,6 +1,7 @@
 """All tables, one file each; ``TABLES`` by name. A new table is a new file and one line here."""
 
 from warehouse.table import Table
+from warehouse.tables.adjustments import ADJUSTMENTS
 from warehouse.tables.ads import ADS
 from warehouse.tables.click_exclusions import CLICK_EXCLUSIONS
 from warehouse.tables.click_identities import CLICK_IDENTITIES
@@ -39,6 +40,7 @@ TABLES: dict[str, Table] = {
         SEALS,
         PUBLICATIONS,
         PERIOD_CLOSES,
+        ADJUSTMENTS,
         VERIFICATIONS,
         LOGS,
     )

@@ -12,6 +12,7 @@ from cli.main import app
 from domain.periods import parse_period
 from tests.support.counts_tables import CountsTables, counts_tables
 from tests.support.periods import BILLABLE, settle_month
+from warehouse.adjustments import read_adjustments
 from warehouse.periods import read_closes
 
 OVER = "2026-02"
@@ -83,3 +84,23 @@ def test_what_is_not_closed_has_no_certificate(tables: CountsTables) -> None:
     result = _period("show", OVER)
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.startswith("error: period 2026-02 is open; expected a closed one")
+
+
+def test_adjust_takes_two_tokens(tables: CountsTables, tmp_path: Path) -> None:
+    _period("close", OVER, "--actor", "ada")
+    lines, ada, grace = (tmp_path / name for name in ("lines.jsonl", "ada", "grace"))
+    said = {"charge_hour": "2026-02-03T10:00Z", "advertiser_id": 10, "campaign_id": 100, "ad_id": 1}
+    lines.write_text(json.dumps(said | {"country": "DE", "device": "mobile", "delta_clicks": -3}), encoding="utf-8")
+    for path, role in ((ada, "finance"), (grace, "approve")):
+        made = CliRunner().invoke(app, ["token", "--role", role, "--person", path.name])
+        path.write_text(made.stdout, encoding="utf-8")
+        path.chmod(0o600)
+    asked = ["adjust", str(lines), "--case", "C-1", "--reason", "late", "--requester-token", str(ada)]
+    assert _period(*asked, "--approver-token", str(ada)).stderr.startswith("error: an approver's token of role finance")
+    result = _period(*asked, "--approver-token", str(grace))
+    assert (result.exit_code, result.stderr) == (0, "case C-1: 1 lines, -3 clicks, billed in 2026-03\n")
+    (written,) = read_adjustments(tables.settings)
+    assert (written.requested_by, written.approved_by, written.delta_clicks) == ("ada", "grace", -3)
+    again = _period(*asked, "--approver-token", str(grace), "--billing-period", "2026-02")
+    assert (again.exit_code, len(read_adjustments(tables.settings))) == (1, 1)
+    assert "it was adjusted before; billing period 2026-02 is closed" in again.stderr
