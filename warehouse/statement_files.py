@@ -20,19 +20,18 @@ from domain.buckets import format_utc
 from domain.errors import UsageError
 from warehouse.statements import ADJUSTMENTS, Statement
 
-SCHEMA = pa.schema(
-    [
-        pa.field("kind", pa.string(), nullable=False),
-        pa.field("period", pa.string(), nullable=False),
-        pa.field("advertiser_id", pa.int64(), nullable=False),
-        pa.field("time_zone", pa.string(), nullable=False),
-        pa.field("date", pa.date32()),
-        pa.field("campaign_id", pa.int64()),
-        pa.field("ad_id", pa.int64()),
-        pa.field("clicks", pa.int64(), nullable=False),
-        *(ADJUSTMENTS.field(name) for name in ADJUSTMENTS.names if name not in ("campaign_id", "ad_id", "clicks")),
-    ]
-)
+_FIELDS: list[pa.Field[Any]] = [
+    pa.field("kind", pa.string(), nullable=False),
+    pa.field("period", pa.string(), nullable=False),
+    pa.field("advertiser_id", pa.int64(), nullable=False),
+    pa.field("time_zone", pa.string(), nullable=False),
+    pa.field("date", pa.date32()),
+    pa.field("campaign_id", pa.int64()),
+    pa.field("ad_id", pa.int64()),
+    pa.field("clicks", pa.int64(), nullable=False),
+    *(ADJUSTMENTS.field(name) for name in ADJUSTMENTS.names if name not in ("campaign_id", "ad_id", "clicks")),
+]
+SCHEMA = pa.schema(_FIELDS)
 """Columns of the flat formats. ``kind`` is clicks or adjustment, or the sum of either, which is always there."""
 MAX_SHEET_ROWS = 1_000_000
 """A sheet has 1,048,576 rows."""

@@ -27,20 +27,19 @@ from warehouse.ranges import FINAL_TABLE
 
 DAY_KEY = ["date", "campaign_id", "ad_id"]
 _INSTANT = pa.timestamp("us", tz="UTC")
-ADJUSTMENTS = pa.schema(
-    {
-        "charge_hour": _INSTANT,
-        "campaign_id": pa.int64(),
-        "ad_id": pa.int64(),
-        "country": pa.string(),
-        "device": pa.string(),
-        "clicks": pa.int64(),
-        "case_id": pa.string(),
-        "line_number": pa.int32(),
-        "corrects_seal_number": pa.int64(),
-        "reason": pa.string(),
-    }
-)
+_ADJUSTMENT_COLUMNS: dict[str, pa.DataType] = {
+    "charge_hour": _INSTANT,
+    "campaign_id": pa.int64(),
+    "ad_id": pa.int64(),
+    "country": pa.string(),
+    "device": pa.string(),
+    "clicks": pa.int64(),
+    "case_id": pa.string(),
+    "line_number": pa.int32(),
+    "corrects_seal_number": pa.int64(),
+    "reason": pa.string(),
+}
+ADJUSTMENTS = pa.schema(_ADJUSTMENT_COLUMNS)
 
 
 @dataclass(frozen=True)
@@ -141,7 +140,7 @@ def _check(close: PeriodClose, what: str, found: int, expected: int) -> None:
 def _by_local_day(minutes: pa.Table, zone: tzinfo) -> pa.Table:
     """Each minute gets its own date in the zone, so that half-hour zones and days of 23 or 25 hours come right."""
     distinct = pc.unique(minutes.column("minute"))
-    dates = pa.array([minute.astimezone(zone).date() for minute in distinct.to_pylist()], pa.date32())
+    dates = pa.array([minute.astimezone(zone).date() for minute in distinct.to_pylist() if minute], pa.date32())
     dated = minutes.append_column("date", dates.take(pc.index_in(minutes.column("minute"), distinct)))
     summed = dated.group_by(DAY_KEY).aggregate([("clicks", "sum")]).rename_columns([*DAY_KEY, "clicks"])
     return summed.sort_by([(name, "ascending") for name in DAY_KEY])
