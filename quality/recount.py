@@ -17,11 +17,14 @@ from deltalake.exceptions import DeltaError
 from domain.buckets import day_of, format_utc
 from domain.errors import IntegrityError
 from domain.finality import final_until
+from domain.periods import PeriodClose, period_of
 from domain.publications import Publication, check_publications
 from domain.seals import Seal, check_chain
 from domain.settings import Settings
+from quality.closed_periods import close_differences
 from quality.published import PublishedFigures
 from quality.raw_recount import HourRecount, RawRecount
+from warehouse.periods import read_closes
 from warehouse.publications import read_publications
 from warehouse.seals import read_seals
 
@@ -50,12 +53,15 @@ def verify(
     kept_head: str | None = None,
     on_progress: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Verdict]:
-    """One verdict on the two ledgers, one on each hour (start, UTC), one on each day that they touch; as they come.
+    """One verdict on the two ledgers, one on each closed period, hour (start, UTC) and day in the range; as they come.
 
     ``kept_head`` is the hash of a seal that was kept elsewhere. Reads only.
     """
     seals, publications = _read(settings, "seals", read_seals), _read(settings, "publications", read_publications)
     yield _ledgers(seals, publications, kept_head)
+    for close in _read(settings, "period_closes", read_closes):
+        if close.period in {period_of(hour) for hour in hours}:
+            yield _closed(close, seals)
     figures = PublishedFigures(settings, publications[-1]) if publications else None
     with RawRecount(settings, on_progress) as recount:
         for hour in hours:
@@ -83,6 +89,11 @@ def _ledgers(seals: Sequence[Seal], publications: Sequence[Publication], kept_he
     if publications:
         differences += _beyond_seals(seals, publications[-1])
     return Verdict("ledgers", f"{len(seals)} seals, {len(publications)} publications, {head}", tuple(differences))
+
+
+def _closed(close: PeriodClose, seals: Sequence[Seal]) -> Verdict:
+    found = f"{close.hour_count} hours, {close.billable_clicks:,} billable, root digest {close.root_digest}"
+    return Verdict(f"closed period {close.period}", found, tuple(close_differences(close, seals)))
 
 
 def _beyond_seals(seals: Sequence[Seal], newest: Publication) -> list[str]:

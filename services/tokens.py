@@ -6,6 +6,7 @@ A token cannot be called back singly; a new key file makes all of them void.
 
 from __future__ import annotations
 
+import re
 import secrets
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -19,7 +20,7 @@ from domain.settings import Settings
 from services.secrets import SecretError, ensure_secret, secret_path
 from warehouse.counts_query import read_id
 
-Role = Literal["advertiser", "finance", "auditor", "operator"]
+Role = Literal["advertiser", "finance", "auditor", "operator", "approve"]
 ROLES: tuple[Role, ...] = get_args(Role)
 
 KEY_NAME = "metrics-token-key"
@@ -30,6 +31,8 @@ AUDIENCE = "tallystick-metrics"
 DEFAULT_DAYS = 30
 MAX_DAYS = 366
 MAX_TOKEN_CHARACTERS = 2_048
+PERSON = re.compile(r"[a-z0-9][a-z0-9._@-]{0,63}", re.ASCII)
+"""Lower case, so that nobody is two people."""
 REMEDY = "send a token made by `tallystick token` as `Authorization: Bearer TOKEN`"
 
 
@@ -39,10 +42,14 @@ class TokenError(TallystickError):
 
 @dataclass(frozen=True)
 class Caller:
-    """Who asks. An advertiser has an ``advertiser_id`` and sees its own rows; the other roles have none and see all."""
+    """Who asks. An advertiser has an ``advertiser_id`` and sees its own rows; the other roles have none and see all.
+
+    ``person`` is who the token was made for, where it matters; one that approves always names one.
+    """
 
     role: Role
     advertiser_id: int | None = None
+    person: str | None = None
 
     def __post_init__(self) -> None:
         if (self.role == "advertiser") != (self.advertiser_id is not None):
@@ -50,6 +57,13 @@ class Caller:
                 f"role {self.role} with advertiser {self.advertiser_id}",
                 "an advertiser id with role advertiser, and none with another role",
                 "correct the role or the advertiser",
+            )
+        is_named = self.person is not None and PERSON.fullmatch(self.person) is not None
+        if not is_named and (self.person is not None or self.role == "approve"):
+            raise UsageError(
+                f"role {self.role} with person {self.person!r}",
+                "1 to 64 lower-case letters, digits or . _ @ -; always with role approve",
+                "correct the person",
             )
 
 
@@ -74,6 +88,8 @@ def make_token(key: bytes, caller: Caller, made_at: datetime, days: int = DEFAUL
         "iat": int(made_at.timestamp()),
         "exp": int((made_at + timedelta(days=days)).timestamp()),
     }
+    if caller.person is not None:
+        claims["person"] = caller.person
     return jwt.encode(claims, key, algorithm=ALGORITHM)
 
 
@@ -107,5 +123,5 @@ def _verified_claims(key: bytes, token: str) -> dict[str, Any]:
 def _caller(claims: dict[str, Any]) -> Caller:
     for role in ROLES:
         if claims.get("role") == role:
-            return Caller(role, read_id("sub", claims["sub"]) if role == "advertiser" else None)
+            return Caller(role, read_id("sub", claims["sub"]) if role == "advertiser" else None, claims.get("person"))
     raise TokenError(f"a token for role {claims.get('role')!r}", f"one of {', '.join(ROLES)}", REMEDY)

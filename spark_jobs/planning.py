@@ -27,6 +27,7 @@ from warehouse.layout import dataset_of, open_table
 from warehouse.locks import is_locked
 from warehouse.logs import LogRow, TopicRecreatedError, read_logs
 from warehouse.marks import read_marks
+from warehouse.periods import read_closed
 from warehouse.publications import latest_publication
 from warehouse.seals import read_seals
 
@@ -67,19 +68,24 @@ def plan(
 
     A running archive is always a batch behind the log: it gets ``archive_wait_seconds`` to reach the ends that were
     read. ``TopicRecreatedError`` if the log is not the one that was archived, ``LogUnavailableError`` if no broker
-    answers.
+    answers. An hour of a closed period is never sealed; one that is sealed there is verified.
     """
+    closed = read_closed(settings)
     seals = read_seals(settings)
     sealed = current_seals(seals)
     publication = latest_publication(settings)
     published = publication.seal_number if publication else 0
-    unsealed = [hour for hour in hours if hour not in sealed]
-    to_seal: dict[datetime, HourPlan] = {}
+    unsealed = [hour for hour in hours if hour not in sealed and not closed.holds(hour)]
+    to_seal = {
+        hour: HourPlan(hour, "blocked", reasons=(closed.reason(hour),))
+        for hour in hours
+        if hour not in sealed and closed.holds(hour)
+    }
     if unsealed:
         log = log or BrokerLog(settings)
         is_any_due = any(hour + HOUR + settings.grace <= now for hour in unsealed)
         state = _read_state(settings, log, archive_wait_seconds if is_any_due else 0)
-        to_seal = _plan_unsealed(settings, unsealed, now, log=log, state=state, seals=seals)
+        to_seal |= _plan_unsealed(settings, unsealed, now, log=log, state=state, seals=seals)
     raw = dataset_of(open_table(settings, "raw_clicks"))
     return [to_seal.get(hour) or _plan_sealed(raw, sealed[hour], published) for hour in hours]
 

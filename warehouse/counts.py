@@ -8,6 +8,7 @@ asked is ``warehouse/counts_query.py``; which table answers which part of a rang
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from functools import lru_cache, partial
 
 from deltalake import DeltaTable
@@ -20,6 +21,8 @@ from warehouse.counts_answer import CountsAnswer, Finality
 from warehouse.counts_query import CountsQuery
 from warehouse.counts_sql import CountsEngine
 from warehouse.layout import open_table, table_uri
+from warehouse.periods import NAME as PERIOD_CLOSES
+from warehouse.periods import read_closed
 from warehouse.publications import NAME as PUBLICATIONS
 from warehouse.publications import latest_publication
 from warehouse.ranges import FINAL_TABLE, LIVE_TABLE, FinalRange, Slice, cut
@@ -58,22 +61,23 @@ class CountsReader:
         self._max_rows = max_rows
         self._engine = CountsEngine(settings)
         self._known: _Published | None = None
-        self._final_table = lru_cache(maxsize=TABLES_KEPT)(partial(_open_version, settings))
+        self._closed_until: tuple[int, datetime | None] | None = None
+        self._final_table = lru_cache(maxsize=TABLES_KEPT)(partial(open_version, settings))
 
     def finality(self) -> Finality:
         """How far figures are final now."""
-        return _finality(self._published())
+        return _finality(self._published(), self._closed())
 
     def answer(self, query: CountsQuery) -> CountsAnswer:
         """The answer by the newest publication and live estimate. ``AnswerTooLargeError`` if it has too many rows."""
-        published = self._published()
+        closed_until, published = self._closed(), self._published()
         live = open_table(self._settings, LIVE_TABLE)
         final = None if published is None else published.final
         nothing = Slice(LIVE_TABLE, query.start, query.start)
         slices = cut(query.start, query.end, query.granularity, final) or (nothing,)
         parts = [(part, self._pinned(part.table, published, live)) for part in slices]
         table = self._engine.added_up(query, parts, final, self._max_rows)
-        return CountsAnswer(query, _finality(published), live.version(), table)
+        return CountsAnswer(query, _finality(published, closed_until), live.version(), table)
 
     def _published(self) -> _Published | None:
         """The newest publication. The ledgers are read only when the one of publications has grown."""
@@ -86,13 +90,21 @@ class CountsReader:
             self._known = _Published(version, publication, FinalRange(min(hours), publication.final_until))
         return self._known
 
+    def _closed(self) -> datetime | None:
+        """``closed_until``. Looked up before the publication, so that what is said to be closed is always shown."""
+        version = open_table(self._settings, PERIOD_CLOSES).version()
+        if self._closed_until is None or self._closed_until[0] != version:
+            self._closed_until = (version, read_closed(self._settings).closed_until)
+        return self._closed_until[1]
+
     def _pinned(self, table: str, published: _Published | None, live: DeltaTable) -> DeltaTable:
         if published is None or table == LIVE_TABLE:
             return live
         return self._final_table(table, published.version_of(table))
 
 
-def _open_version(settings: Settings, name: str, version: int) -> DeltaTable:
+def open_version(settings: Settings, name: str, version: int) -> DeltaTable:
+    """A table at a version that a publication names; ``IntegrityError`` if it is gone."""
     try:
         return DeltaTable(table_uri(settings, name), version=version)
     except DeltaError as error:
@@ -103,7 +115,8 @@ def _open_version(settings: Settings, name: str, version: int) -> DeltaTable:
         ) from error
 
 
-def _finality(published: _Published | None) -> Finality:
+def _finality(published: _Published | None, closed_until: datetime | None) -> Finality:
     if published is None:
-        return Finality(None, None, None)
-    return Finality(published.publication.publication_number, published.final.start, published.final.until)
+        return Finality(None, None, None, closed_until)
+    number, final = published.publication.publication_number, published.final
+    return Finality(number, final.start, final.until, closed_until)

@@ -25,13 +25,14 @@ CHUNK_ROWS = 5_000
 class Finality:
     """How far figures are final, by the newest publication.
 
-    Every hour from ``final_from``, the earliest sealed one, to ``final_until`` is sealed and published. All three are
-    None before the first publication.
+    Every hour from ``final_from``, the earliest sealed one, to ``final_until`` is sealed and published. These three are
+    None before the first publication. Nothing before ``closed_until`` ever changes; None before the first close.
     """
 
     publication_number: int | None
     final_from: datetime | None
     final_until: datetime | None
+    closed_until: datetime | None
 
     def document(self) -> dict[str, Any]:
         """For JSON."""
@@ -39,6 +40,7 @@ class Finality:
             "publication_number": self.publication_number,
             "final_from": _format_or_none(self.final_from),
             "final_until": _format_or_none(self.final_until),
+            "closed_until": _format_or_none(self.closed_until),
         }
 
 

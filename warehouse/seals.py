@@ -16,6 +16,7 @@ from domain.seals import Seal, SealDraft, chain_drafts
 from domain.settings import Settings
 from warehouse.layout import open_table, rows_of
 from warehouse.ledger import append_after, check_head, check_stored
+from warehouse.periods import read_closed
 
 NAME = "seals"
 
@@ -26,13 +27,15 @@ def append_seals(
     """Seals the drafts in one commit behind the seal ``expected_head`` (0 for an empty ledger), and reads them back.
 
     Atomic; not repeatable: the same call again finds another head. ``LedgerConflictError`` if the newest seal is
-    another one, however close the race; then none of the drafts is sealed. No drafts make no commit.
+    another one, however close the race, ``PeriodClosedError`` if an hour's period is closed; then none of the drafts
+    is sealed. No drafts make no commit.
     """
     snapshot = open_table(settings, NAME)
     seals = _seals(snapshot)
     check_head(NAME, seals[-1].seal_number if seals else 0, expected_head)
     if not drafts:
         return []
+    read_closed(settings).check_open(draft.hour for draft in drafts)
     fresh = chain_drafts(seals, drafts, sealed_at)
     append_after(settings, NAME, snapshot, [seal.columns() for seal in fresh])
     stored = [seal for seal in read_seals(settings) if seal.seal_number > expected_head]

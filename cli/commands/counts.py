@@ -51,9 +51,13 @@ def _print_json(answer: CountsAnswer) -> None:
 
 def _print_table(answer: CountsAnswer) -> None:
     print_table(["bucket", *answer.query.group_columns, "clicks", "state"], (_cells(row) for row in answer.rows))
-    until = answer.finality.final_until
+    until, closed = answer.finality.final_until, answer.finality.closed_until
     total = sum(row["clicks"] for row in answer.rows)
-    note(f"{total:,} clicks; " + (f"final until {format_utc(until)}" if until else "nothing is final yet"))
+    note(
+        f"{total:,} clicks; "
+        + (f"final until {format_utc(until)}" if until else "nothing is final yet")
+        + (f", closed until {format_utc(closed)}" if closed else "")
+    )
 
 
 def _cells(row: dict[str, object]) -> list[object]:

@@ -22,3 +22,5 @@ def final_until(json: Annotated[bool, typer.Option("--json", help="Print one JSO
         note("nothing is final yet: no hour is sealed and published")
     else:
         out.print(format_utc(finality.final_until))
+        if finality.closed_until is not None:
+            note(f"closed until {format_utc(finality.closed_until)}")

@@ -111,6 +111,7 @@ def counts_schema() -> dict[str, Any]:
         "publication_number": {"type": ["integer", "null"]},
         "final_from": _MAYBE_INSTANT,
         "final_until": _MAYBE_INSTANT,
+        "closed_until": _MAYBE_INSTANT,
         "live_version": {"type": "integer"},
         "rows": {"type": "array", "items": _closed(row, ["bucket", "clicks", "final"])},
     }

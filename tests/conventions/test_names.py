@@ -44,7 +44,7 @@ DESIGN_NUMBERS = {
 OUR_NUMBERS = {"dimensions"}
 """Numbers without a unit: a hash. This list may only shrink."""
 WINNER = "winner_"
-INSTANTS = {"minute", "hour", "valid_from", "final_until"}
+INSTANTS = {"minute", "hour", "charge_hour", "valid_from", "final_until"}
 """Starts of buckets, and the two instants that the design names."""
 
 COLUMNS = [

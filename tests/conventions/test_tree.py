@@ -17,7 +17,7 @@ MACHINE_PATH = re.compile(r"(?:^|[^\w./-])/(?:work|root|farm|home|Users)/\w", re
 REGISTRY = re.compile(
     r"https?://[\w.-]*(?:registry|repo\d*\.|packages?\.|files\.|proxy\.)[\w.-]*|https?://[^\s\"]*/(?:maven2?|simple|-)/"
 )
-OTHER_TESTS = {"conventions", "faults"}
+OTHER_TESTS = {"conventions", "docs", "faults"}
 """Folders of tests that belong to no single module: habits of the tree, and faults of the whole path."""
 UNTESTED_LINES = 20
 UNTESTED = {

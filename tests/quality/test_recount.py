@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -11,13 +9,14 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
-from domain.chain import canonical_json
 from domain.errors import IntegrityError
 from domain.identity import LogPosition
+from domain.periods import close_of, period_of
 from domain.verdicts import ClickTarget, FraudVerdict
 from quality.recount import Verdict, verify
-from tests.support.sealed_world import HOUR, Row, SealedWorld, line_of, logged, sealed_world
+from tests.support.sealed_world import HOUR, Row, SealedWorld, exchanged, logged, sealed_world
 from warehouse.layout import table_uri
+from warehouse.periods import append_close
 from warehouse.seals import read_seals
 
 NEXT_HOUR = HOUR + timedelta(hours=1)
@@ -61,10 +60,6 @@ def differences(world: SealedWorld, kept_head: str | None = None) -> dict[str, t
 
 def at_offset(offset: int, change: Callable[[Row], Row | None]) -> Callable[[Row], Row | None]:
     return lambda row: change(row) if row["offset"] == offset else row
-
-
-def exchanged(field: str, old: str | bytes, new: str | bytes) -> Callable[[Row], Row]:
-    return lambda row: row | {field: row[field].replace(old, new)}
 
 
 def test_what_was_left_alone_agrees(world: SealedWorld) -> None:
@@ -321,63 +316,16 @@ def test_positions_are_as_the_seal_names_them(world: SealedWorld) -> None:
     assert {outcome.winner for outcome in world.outcomes(LAST_HOUR, seal.cut)} == {LogPosition(1, 0, 0)}
 
 
-SEALS_PAGE = (Path(__file__).parents[2] / "docs" / "seals.md").read_text(encoding="utf-8")
-
-
-@pytest.fixture
-def documented_world(tmp_path: Path) -> SealedWorld:
-    """The worked example of docs/seals.md."""
-    world = sealed_world(tmp_path)
-    world.archive(
-        [
-            logged(0, HOUR + timedelta(seconds=5), impression_id="imp-a"),
-            logged(1, HOUR + timedelta(seconds=9), impression_id="imp-a"),
-            logged(2, HOUR + timedelta(minutes=7), impression_id="imp-b", country="CA"),
-            logged(3, HOUR + timedelta(minutes=8), impression_id="imp-c", kind="head"),
-        ]
-    )
-    world.seal(HOUR)
-    world.publish()
-    return world
-
-
-def test_the_numbers_of_the_documentation(documented_world: SealedWorld) -> None:
-    (seal,) = read_seals(documented_world.settings)
-    outcomes = documented_world.outcomes(HOUR, seal.cut)
-    lines = [line_of(outcome) for outcome in outcomes if outcome.is_billable]
-    hashed = [hashlib.sha256(line.encode()).hexdigest() for line in lines]
-    shown = [f"{line}\n{hex_hash}" for line, hex_hash in zip(lines, hashed, strict=True)]
-    assert "\n".join(shown) + f"\n\n{seal.digest}\n```" in SEALS_PAGE
-    assert f"```\n{canonical_json(seal.hashed_columns())}\n```" in SEALS_PAGE
-    assert f"```\n{seal.hash}\n```" in SEALS_PAGE
-    assert [(o.event.impression_id, o.reason) for o in outcomes] == [
-        (impression, None if reason == "billable" else reason)
-        for impression, reason in re.findall(r"\| (imp-\w) \| \w\w \| (\w+) \|", SEALS_PAGE)
-    ]
-    assert all(verdict.is_agreeing for verdict in verify(documented_world.settings, [HOUR]))
-
-
-def test_the_strangers_script_of_the_documentation(
-    documented_world: SealedWorld, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Law 11, without any code of ours: it confirms a revision, and a changed byte in raw or in a seal stops it."""
-    documented_world.archive([logged(4, HOUR), logged(5, HOUR + timedelta(hours=1)), logged(6, HOUR), logged(7, HOUR)])
-    kept, judged = LogPosition(1, 0, 4), LogPosition(1, 0, 6)
-    decided = [("1", judged, "fraud"), ("2", ClickTarget("imp-0-7", 1), "fraud"), ("3", kept, "fraud")]
-    documented_world.judge_fraud(*(FraudVerdict(*one, "a bot", HOUR) for one in (*decided, ("4", kept, "withdrawn"))))
-    (seal,) = documented_world.seal(HOUR)
-    documented_world.judge_fraud(FraudVerdict("5", kept, "fraud", "after the seal", HOUR + timedelta(hours=1)))
-    (script,) = re.findall(r"```python\n(.*?)```", SEALS_PAGE, re.DOTALL)
-    script = script.replace(".tallystick/tables", documented_world.settings.tables_root)
-    exec(script, {})
-    confirmed = "hour 2026-11-30 09:00:00+00:00: 3 billable clicks confirmed"
-    assert capsys.readouterr().out == f"{confirmed}, head {seal.hash}\n"
-    for name, field, old, new in (
-        ("seals", "actor", "test", "nobody"),
-        ("raw_clicks", "payload", b"mobile", b"tablet"),
-    ):
-        documented_world.tamper(name, exchanged(field, old, new))
-        with pytest.raises(AssertionError):
-            exec(script, {})
-        documented_world.tamper(name, exchanged(field, new, old))
-    exec(script, {})
+def test_a_closed_period_of_the_range_is_recomputed(world: SealedWorld) -> None:
+    """Its close says other sums than the three hours that this world has sealed."""
+    seals = read_seals(world.settings)
+    close = close_of(period_of(HOUR), seals, "ada", HOUR)
+    append_close(world.settings, close, 0)
+    digest = close.root_digest
+    found = {verdict.subject: verdict for verdict in verify(world.settings, HOURS)}["closed period 2026-11"]
+    assert found == Verdict("closed period 2026-11", f"3 hours, 3 billable, root digest {digest}")
+    world.tamper("period_closes", lambda row: row | {"billable_clicks": 4})
+    found = {verdict.subject: verdict for verdict in verify(world.settings, HOURS)}["closed period 2026-11"]
+    assert found.differences == ("4 billable clicks closed, 3 found",)
+    december = [HOUR + timedelta(days=1)]
+    assert "closed period 2026-11" not in {verdict.subject for verdict in verify(world.settings, december)}

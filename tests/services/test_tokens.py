@@ -31,7 +31,13 @@ from services.tokens import (
 KEY, OTHER_KEY = b"k" * 32, b"o" * 32
 MADE_AT = datetime(2026, 5, 3, 10, tzinfo=UTC)
 EXPIRES_AT = MADE_AT + timedelta(days=7)
-CALLERS = [Caller("advertiser", 5), Caller("finance"), Caller("auditor"), Caller("operator")]
+CALLERS = [
+    Caller("advertiser", 5),
+    Caller("finance"),
+    Caller("auditor"),
+    Caller("operator"),
+    Caller("approve", person="ada"),
+]
 CLAIMS = {"iss": ISSUER, "aud": AUDIENCE, "sub": "5", "role": "advertiser", "exp": int(EXPIRES_AT.timestamp())}
 
 
@@ -118,3 +124,9 @@ def test_a_short_key_is_refused(tmp_path: Path) -> None:
     secret_path(settings, KEY_NAME).write_bytes(b"")
     with pytest.raises(SecretError, match="holds 0 bytes"):
         token_key(settings)
+
+
+@pytest.mark.parametrize("person", [None, "", "Ada", "a b", "-a", "a" * 65])
+def test_who_approves_has_one_name(person: str | None) -> None:
+    with pytest.raises(UsageError, match="lower-case letters"):
+        Caller("approve", person=person)

@@ -14,15 +14,18 @@ import pytest
 
 from clicklog.watermarks import Watermark
 from domain.buckets import HOUR
+from domain.periods import PeriodClose, close_of, parse_period
 from spark_jobs.planning import plan, receipt_of_waiting
 from tests.support.archive_world import NOW, ArchiveWorld, Click, H
 from tests.support.ledgers import publication_draft, seal_draft
 from warehouse.locks import writer_lock
 from warehouse.logs import TopicRecreatedError, register_log
+from warehouse.periods import append_close
 from warehouse.publications import append_publication
 from warehouse.seals import append_seals
 
 GRACE = timedelta(seconds=300)
+MAY = parse_period("2026-05")
 
 
 @pytest.fixture
@@ -220,3 +223,24 @@ def test_a_receipt_of_waiting_says_why(world: ArchiveWorld) -> None:
     assert receipt.is_all_blocked
     assert receipt.hours[0].reasons == plans[0].reasons
     assert receipt.final_until is None
+
+
+def test_no_hour_of_a_closed_period_is_sealed(world: ArchiveWorld) -> None:
+    """Nor one before it; a sealed hour again is a verification still, and the month after goes on."""
+    close = PeriodClose(
+        period=MAY, closed_at=NOW, actor="ada", last_seal_number=1, root_digest="", billable_clicks=7, hour_count=744
+    )
+    append_close(world.settings, close, 0)
+    plans = [world.plan(at, now=NOW + 40 * 24 * HOUR)[0] for at in (MAY.start - HOUR, H, MAY.end - HOUR, MAY.end)]
+    assert [one.action for one in plans] == ["blocked", "blocked", "blocked", "seal"]
+    closed = "period 2026-05 is closed: a difference becomes an adjustment, see docs/periods.md"
+    before = "period 2026-04 lies before the first closed one, and nothing before closed_until changes"
+    assert [one.reasons for one in plans] == [(before,), (closed,), (closed,), ()]
+
+
+def test_a_sealed_hour_of_a_closed_period_is_verified(world: ArchiveWorld) -> None:
+    seal(world)
+    append_publication(world.settings, publication_draft(1), 0, NOW)
+    close = close_of(MAY, world.seals(), "ada", NOW)
+    append_close(world.settings, close, 0)
+    assert world.plan()[0].action == "verify"

@@ -306,3 +306,7 @@ def _raw_row(logged: LoggedEvent) -> Row:
         "click_date": event.clicked_at.date(),
         "click_hour": event.clicked_at.hour,
     }
+
+
+def exchanged(field: str, old: str | bytes, new: str | bytes) -> Callable[[Row], Row]:
+    return lambda row: row | {field: row[field].replace(old, new)}

@@ -16,6 +16,7 @@ from domain.buckets import HOUR, MINUTE, format_utc, parse_utc
 from domain.errors import IntegrityError
 from domain.settings import Settings
 from tests.support.counts_tables import Clicks, CountsTables, Versions, brute_force, counts_tables, hours
+from tests.support.periods import NOVEMBER, close_month, settle_month
 from warehouse.counts import CountsReader
 from warehouse.counts_query import GRANULARITIES, PARTS, CountsQuery, read_query
 from warehouse.counts_sql import AnswerTooLargeError
@@ -195,6 +196,7 @@ def test_an_answer_names_what_it_was_made_of(tables: CountsTables) -> None:
         "publication_number": 2,
         "final_from": "2026-05-03T10:00:00Z",
         "final_until": "2026-05-03T12:00:00Z",
+        "closed_until": None,
     }
     assert CountsReader(tables.settings).finality() == answer.finality
 
@@ -330,3 +332,11 @@ def test_instants_of_rows_are_aware(tables: CountsTables) -> None:
     tables.write_live(LIVE[:1])
     (row,) = CountsReader(tables.settings).answer(_query()).rows
     assert row["bucket"] == parse_utc("2026-05-03T08:00Z")
+
+
+def test_a_reader_that_stays_open_learns_of_a_close(tables: CountsTables) -> None:
+    settle_month(tables, NOVEMBER)
+    reader = CountsReader(tables.settings)
+    assert reader.finality().closed_until is None
+    close_month(tables.settings)
+    assert reader.finality().closed_until == reader.answer(_query()).finality.closed_until == NOVEMBER.end

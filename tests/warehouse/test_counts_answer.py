@@ -41,6 +41,7 @@ def test_json_is_the_rows(answer: CountsAnswer, monkeypatch: pytest.MonkeyPatch,
         "publication_number": 1,
         "final_from": "2026-05-03T10:00:00Z",
         "final_until": "2026-05-03T13:00:00Z",
+        "closed_until": None,
         "live_version": 1,
     }
 

@@ -1,6 +1,7 @@
 """All tables, one file each; ``TABLES`` by name. A new table is a new file and one line here."""
 
 from warehouse.table import Table
+from warehouse.tables.adjustments import ADJUSTMENTS
 from warehouse.tables.ads import ADS
 from warehouse.tables.click_exclusions import CLICK_EXCLUSIONS
 from warehouse.tables.click_identities import CLICK_IDENTITIES
@@ -12,6 +13,7 @@ from warehouse.tables.fraud_verdicts import FRAUD_VERDICTS
 from warehouse.tables.late_clicks import LATE_CLICKS
 from warehouse.tables.live_clicks_minute import LIVE_CLICKS_MINUTE
 from warehouse.tables.logs import LOGS
+from warehouse.tables.period_closes import PERIOD_CLOSES
 from warehouse.tables.publications import PUBLICATIONS
 from warehouse.tables.quarantined_clicks import QUARANTINED_CLICKS
 from warehouse.tables.raw_clicks import RAW_CLICKS
@@ -41,6 +43,8 @@ TABLES: dict[str, Table] = {
         DRIFT,
         SEALS,
         PUBLICATIONS,
+        PERIOD_CLOSES,
+        ADJUSTMENTS,
         VERIFICATIONS,
         LOGS,
     )

@@ -9,7 +9,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from cli.main import app
+from domain.periods import parse_period
 from tests.support.counts_tables import Clicks, CountsTables, counts_tables, hours
+from tests.support.periods import close_month, settle_month
 
 ALL_DAY = ["--from", "2026-05-03T00:00Z", "--to", "2026-05-04T00:00Z"]
 
@@ -84,3 +86,12 @@ def test_a_home_without_tables_is_one_line(tmp_path: Path, monkeypatch: pytest.M
     assert result.exit_code == 1
     assert result.stderr.startswith("error: no table ")
     assert result.stderr.count("\n") == 1
+
+
+def test_answers_say_what_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TALLYSTICK_HOME", str(tmp_path / "closed"))
+    found = counts_tables(tmp_path / "closed")
+    settle_month(found, parse_period("2026-05"), [Clicks("2026-05-03T10:05Z", 8)])
+    close_month(found.settings, parse_period("2026-05"))
+    assert json.loads(_counts("--json").stdout)["closed_until"] == "2026-06-01T00:00:00Z"
+    assert _counts().stderr.endswith("final until 2026-06-01T00:00:00Z, closed until 2026-06-01T00:00:00Z\n")

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from cli.main import app
 from tests.support.counts_tables import CountsTables, counts_tables, hours
+from tests.support.periods import NOVEMBER, close_month, settle_month
 
 
 @pytest.fixture
@@ -24,7 +25,7 @@ def test_before_the_first_publication(tables: CountsTables) -> None:
     assert (result.exit_code, result.stdout) == (0, "")
     assert result.stderr == "nothing is final yet: no hour is sealed and published\n"
     document = json.loads(CliRunner().invoke(app, ["final-until", "--json"]).stdout)
-    assert document == {"publication_number": None, "final_from": None, "final_until": None}
+    assert document == {"publication_number": None, "final_from": None, "final_until": None, "closed_until": None}
 
 
 def test_after_it(tables: CountsTables) -> None:
@@ -35,4 +36,14 @@ def test_after_it(tables: CountsTables) -> None:
         "publication_number": 1,
         "final_from": "2026-05-03T10:00:00Z",
         "final_until": "2026-05-03T12:00:00Z",
+        "closed_until": None,
     }
+
+
+def test_after_a_close(tables: CountsTables) -> None:
+    settle_month(tables, NOVEMBER)
+    close_month(tables.settings)
+    result = CliRunner().invoke(app, ["final-until"])
+    assert (result.stdout, result.stderr) == ("2026-12-01T00:00:00Z\n", "closed until 2026-12-01T00:00:00Z\n")
+    document = json.loads(CliRunner().invoke(app, ["final-until", "--json"]).stdout)
+    assert (document["final_until"], document["closed_until"]) == ("2026-12-01T00:00:00Z", "2026-12-01T00:00:00Z")

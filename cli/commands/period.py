@@ -1,0 +1,111 @@
+"""``tallystick period``: closes billing periods, and shows which are closed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cli.console import note, out, print_table, warn
+from cli.files import check_writable, write_whole
+from domain.errors import UsageError
+from domain.periods import CloseRefusedError, parse_period, period_of
+from warehouse.clock import now
+from warehouse.settings import load_settings
+
+if TYPE_CHECKING:
+    from domain.periods import PeriodClose
+
+app = typer.Typer(help="Billing periods, and what comes after a close.", no_args_is_help=True, add_completion=False)
+
+PERIOD_HELP = "A UTC month such as 2026-11."
+CERTIFICATE_HELP = "Write the certificate to this file too, as JSON."
+CertificateFile = Annotated[Path | None, typer.Option("--certificate", metavar="FILE", help=CERTIFICATE_HELP)]
+
+
+@app.command()
+def close(
+    period: Annotated[str, typer.Argument(metavar="PERIOD", help=PERIOD_HELP)],
+    actor: Annotated[str, typer.Option(help="Who closes it; it goes into the certificate.")],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what stands against it; close nothing.")] = False,
+    certificate: CertificateFile = None,
+) -> None:
+    """Close a month for ever and print its certificate. Ends with 1 and every reason if it cannot be closed."""
+    from warehouse.closing import close_period, plan_close
+
+    asked, settings = parse_period(period), load_settings()
+    if certificate is not None:
+        check_writable(certificate)
+    plan = plan_close(settings, asked, actor, now())
+    if plan.close is None:
+        for reason in plan.reasons:
+            warn(f"- {reason}")
+        raise CloseRefusedError(asked, plan.reasons)
+    if dry_run:
+        note(f"period {asked} can be closed: {plan.close.billable_clicks:,} clicks in {plan.close.hour_count} hours")
+        return
+    _hand_out(close_period(settings, asked, actor, now), certificate)
+
+
+@app.command()
+def show(
+    period: Annotated[str, typer.Argument(metavar="PERIOD", help=PERIOD_HELP)],
+    certificate: CertificateFile = None,
+) -> None:
+    """Print the certificate of a closed month again: the same bytes."""
+    from warehouse.periods import read_closes
+
+    asked = parse_period(period)
+    closes = [one for one in read_closes(load_settings()) if one.period == asked]
+    if not closes:
+        raise UsageError(f"period {asked} is open", "a closed one", "see `tallystick period list`")
+    _hand_out(closes[0], certificate)
+
+
+@app.command()
+def adjust(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The lines, a JSON object each.")],
+    *,
+    case: Annotated[str, typer.Option(help="The case; one is adjusted once.")],
+    reason: Annotated[str, typer.Option(help="Why; it stands on the statement.")],
+    requester_token: Annotated[Path, typer.Option(metavar="FILE", help="File with the token of who asks.")],
+    approver_token: Annotated[Path, typer.Option(metavar="FILE", help="File with the token of who approves.")],
+    billing_period: Annotated[
+        str | None, typer.Option(help="What bills it; the month that follows the closed ones.")
+    ] = None,
+) -> None:
+    """Bill differences of closed months in an open one. Needs two people."""
+    from domain.adjustments import AdjustmentCase
+    from services.approvals import read_approval
+    from warehouse.adjustments import adjust as write_adjustments
+    from warehouse.adjustments import read_lines
+    from warehouse.periods import read_closed
+
+    settings, at = load_settings(), now()
+    approval = read_approval(settings, requester_token, approver_token, at)
+    billed_in = parse_period(billing_period) if billing_period else period_of(read_closed(settings).closed_until or at)
+    asked = AdjustmentCase(case_id=case, reason=reason, billing_period=billed_in, adjusted_at=at, **vars(approval))
+    written = write_adjustments(settings, asked, read_lines(file))
+    total = sum(one.delta_clicks for one in written)
+    note(f"case {case}: {len(written)} lines, {total:+,} clicks, billed in {billed_in}")
+
+
+@app.command("list")
+def list_periods() -> None:
+    """List the closed months."""
+    from warehouse.periods import read_closes
+
+    columns = ("period", "closed", "by", "hours", "billable", "last seal", "root digest")
+    rows = [
+        (str(c.period), c.closed_at, c.actor, c.hour_count, c.billable_clicks, c.last_seal_number, c.root_digest)
+        for c in read_closes(load_settings())
+    ]
+    print_table(columns, rows)
+
+
+def _hand_out(closed: PeriodClose, certificate: Path | None) -> None:
+    """The printed lines are the file's: a full disk after a close loses nothing that is not on the screen."""
+    out.print(closed.certificate().decode().rstrip("\n"), markup=False)
+    if certificate is not None:
+        write_whole(certificate, closed.certificate())

@@ -1,0 +1,50 @@
+"""Files that a command writes for somebody else: whole, or not at all.
+
+Belongs here: writing beside and renaming over. What stands in a file is made elsewhere.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from domain.errors import TallystickError
+
+READABLE = 0o644
+
+
+class ExportError(TallystickError):
+    """A file that was asked for could not be written: no such folder, or a full disk. Nothing of it is left."""
+
+
+def check_writable(path: Path) -> None:
+    """``ExportError`` if a file cannot come to be there: for a command that must not find out afterwards."""
+    if path.is_dir():
+        raise ExportError(f"{path} is a folder", "the name of a file", "give a file in it")
+    if not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
+        raise ExportError(
+            f"no folder {path.parent} in which we may write", "one that exists", "make it, or name another"
+        )
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Writes beside and renames over; a former file of that name stays as it was if anything fails."""
+    check_writable(path)
+    beside: str | None = None
+    try:
+        descriptor, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(descriptor)
+        os.chmod(beside, READABLE)
+        os.rename(beside, path)
+    except BaseException as error:
+        if beside is not None:
+            os.unlink(beside)
+        if isinstance(error, OSError):
+            raise ExportError(
+                f"{path}: {error.strerror}", "room for the whole file", "free some space, or name another folder"
+            ) from error
+        raise

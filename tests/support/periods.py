@@ -1,0 +1,63 @@
+"""Whole months of seals, made at once, published and closed: what tests of billing periods stand on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from domain.buckets import hour_of
+from domain.finality import final_until
+from domain.periods import Period, PeriodClose, parse_period
+from domain.publications import Publication, PublicationDraft, chain_draft
+from domain.seals import Seal, SealDraft, chain_drafts
+from domain.settings import Settings
+from tests.support.counts_tables import Clicks, CountsTables
+from tests.support.ledgers import seal_draft
+from warehouse.closing import close_period
+from warehouse.seals import append_seals, read_seals
+
+NOVEMBER = parse_period("2026-11")
+OCTOBER, DECEMBER = parse_period("2026-10"), parse_period("2026-12")
+CLOSED_AT = datetime.fromisoformat("2026-12-02T08:00:00.5+00:00")
+BILLABLE = 7
+"""Of each hour that ``seal_draft`` makes."""
+
+
+def month_seals(*periods: Period, without: Sequence[datetime] = ()) -> list[Seal]:
+    """The first seals of a ledger: one of each hour of these periods, in their order."""
+    hours = [hour for period in periods for hour in period.hours if hour not in without]
+    drafts = [seal_draft(hour=hour, attempt=f"attempt-{hour:%Y%m%dT%H}") for hour in hours]
+    return chain_drafts([], drafts, CLOSED_AT - timedelta(days=1))
+
+
+def publication_of(seals: Sequence[Seal]) -> list[Publication]:
+    """A ledger of one publication, which shows these seals."""
+    until = final_until({seal.hour for seal in seals})
+    assert until is not None
+    draft = PublicationDraft(
+        seal_number=seals[-1].seal_number, minute_version=1, hour_version=1, day_version=1, final_until=until
+    )
+    return [chain_draft(None, draft, CLOSED_AT)]
+
+
+def settle_month(tables: CountsTables, period: Period, rows: Sequence[Clicks] | None = None) -> None:
+    """Seals and publishes all hours of a month: ``rows`` are its final figures, of all months that were settled.
+
+    Without rows, each seal states ``BILLABLE`` clicks of which no row is left.
+    """
+    drafts = [_draft(hour, rows) for hour in period.hours]
+    append_seals(tables.settings, drafts, len(read_seals(tables.settings)), CLOSED_AT)
+    tables.publish(tables.write_final(rows or []))
+
+
+def _draft(hour: datetime, rows: Sequence[Clicks] | None) -> SealDraft:
+    counts = {}
+    if rows is not None:
+        clicks = sum(row.clicks for row in rows if hour_of(row.at) == hour)
+        counts = {"raw_clicks": clicks, "billable_clicks": clicks, "excluded_clicks": {}}
+    return seal_draft(hour=hour, attempt=f"attempt-{hour:%Y%m%dT%H}", **counts)
+
+
+def close_month(settings: Settings, period: Period = NOVEMBER, at: datetime = CLOSED_AT) -> PeriodClose:
+    """Closes a settled month."""
+    return close_period(settings, period, "ada", lambda: at)

@@ -1,0 +1,123 @@
+"""The same statement, the same bytes: CSV by hand, Parquet and workbook read back."""
+
+from __future__ import annotations
+
+import io
+import re
+import time
+import zipfile
+from dataclasses import replace
+from datetime import UTC, date, datetime
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from domain.errors import UsageError
+from domain.periods import close_of
+from tests.support.periods import CLOSED_AT, NOVEMBER, month_seals
+from warehouse import statement_files
+from warehouse.statement_files import FORMATS, SCHEMA, flat_rows, statement_bytes
+from warehouse.statements import ADJUSTMENTS, Statement
+
+CLICKS = pa.schema({"date": pa.date32(), "campaign_id": pa.int64(), "ad_id": pa.int64(), "clicks": pa.int64()})
+CLOSE = close_of(NOVEMBER, month_seals(NOVEMBER), "ada", CLOSED_AT)
+BIG_ID = 2**63 - 1
+STATEMENT = Statement(
+    CLOSE,
+    10,
+    "Asia/Kolkata",
+    pa.table([[date(2026, 11, 1), date(2026, 12, 1)], [100, BIG_ID], [1, 2], [3, 1_000_000]], schema=CLICKS),
+    ADJUSTMENTS.empty_table(),
+)
+ZERO = replace(STATEMENT, clicks=CLICKS.empty_table())
+HOUR = datetime(2026, 10, 5, 7, tzinfo=UTC)
+ADJUSTED = replace(
+    ZERO,
+    adjustments=pa.table(
+        [[HOUR], [100], [1], ["DE"], ["mobile"], [-4], ["C-1"], [1], [77], ["late, seen twice"]], schema=ADJUSTMENTS
+    ),
+)
+HEAD = (
+    "kind,period,advertiser_id,time_zone,date,campaign_id,ad_id,clicks,"
+    "charge_hour,country,device,case_id,line_number,corrects_seal_number,reason\n"
+)
+
+
+def _sheet(content: bytes, number: int) -> list[str]:
+    """The cells of a sheet in order, texts looked up."""
+    with zipfile.ZipFile(io.BytesIO(content)) as book:
+        texts = re.findall(r"<si><t[^>]*>(.*?)</t></si>", book.read("xl/sharedStrings.xml").decode())
+        cells = re.findall(r"<c [^>]*?(t=\"s\")?><v>(.*?)</v>", book.read(f"xl/worksheets/sheet{number}.xml").decode())
+    return [texts[int(value)] if is_text else value for is_text, value in cells]
+
+
+def test_csv() -> None:
+    assert statement_bytes(STATEMENT, "csv").decode() == (
+        HEAD + "clicks,2026-11,10,Asia/Kolkata,2026-11-01,100,1,3,,,,,,,\n"
+        f"clicks,2026-11,10,Asia/Kolkata,2026-12-01,{BIG_ID},2,1000000,,,,,,,\n"
+        "total,2026-11,10,Asia/Kolkata,,,,1000003,,,,,,,\n"
+        "adjustments total,2026-11,10,Asia/Kolkata,,,,0,,,,,,,\n"
+    )
+
+
+def test_a_statement_of_nothing_says_zero() -> None:
+    assert statement_bytes(ZERO, "csv").decode() == (
+        HEAD + "total,2026-11,10,Asia/Kolkata,,,,0,,,,,,,\nadjustments total,2026-11,10,Asia/Kolkata,,,,0,,,,,,,\n"
+    )
+    assert pq.read_table(io.BytesIO(statement_bytes(ZERO, "parquet"))).column("clicks").to_pylist() == [0, 0]
+    assert _sheet(statement_bytes(ZERO, "xlsx"), 1)[-4:] == ["clicks", "0", "adjustments", "0"]
+
+
+def test_adjustments_stand_apart() -> None:
+    lines = statement_bytes(ADJUSTED, "csv").decode().splitlines()
+    assert lines[1:] == [
+        "total,2026-11,10,Asia/Kolkata,,,,0,,,,,,,",
+        'adjustment,2026-11,10,Asia/Kolkata,,100,1,-4,2026-10-05T07:00:00Z,DE,mobile,C-1,1,77,"late, seen twice"',
+        "adjustments total,2026-11,10,Asia/Kolkata,,,,-4,,,,,,,",
+    ]
+    cells = ["2026-10-05T07:00:00Z", "100", "1", "DE", "mobile", "-4", "C-1", "1", "77", "late, seen twice"]
+    assert _sheet(statement_bytes(ADJUSTED, "xlsx"), 3) == [*ADJUSTMENTS.names, *cells]
+    assert pq.read_table(io.BytesIO(statement_bytes(ADJUSTED, "parquet"))) == flat_rows(ADJUSTED)
+
+
+def test_parquet() -> None:
+    found = pq.read_table(io.BytesIO(statement_bytes(STATEMENT, "parquet")))
+    assert found == flat_rows(STATEMENT)
+    assert found.schema == SCHEMA
+    assert found.column("kind").to_pylist() == ["clicks", "clicks", "total", "adjustments total"]
+
+
+def test_workbook() -> None:
+    """A date is the number of days since 30 December 1899."""
+    content = statement_bytes(STATEMENT, "xlsx")
+    assert _sheet(content, 1) == [
+        *("period", "2026-11", "from", "2026-11-01T00:00:00Z", "to", "2026-12-01T00:00:00Z"),
+        *("advertiser_id", "10", "time_zone", "Asia/Kolkata", "closed_at", "2026-12-02T08:00:00.500000Z"),
+        *("root_digest", CLOSE.root_digest, "clicks", "1000003", "adjustments", "0"),
+    ]
+    days = [str((date(2026, month, 1) - date(1899, 12, 30)).days) for month in (11, 12)]
+    assert _sheet(content, 2) == [
+        *("date", "campaign_id", "ad_id", "clicks"),
+        *(days[0], "100", "1", "3"),
+        *(days[1], str(BIG_ID), "2", "1000000"),
+    ]
+
+
+@pytest.mark.parametrize("file_format", FORMATS)
+def test_the_same_statement_has_the_same_bytes(file_format: str) -> None:
+    first = statement_bytes(STATEMENT, file_format)
+    time.sleep(2.1)  # a zip file keeps times by two seconds
+    assert statement_bytes(replace(STATEMENT), file_format) == first
+    assert statement_bytes(ZERO, file_format) != first
+
+
+def test_another_format_is_refused() -> None:
+    with pytest.raises(UsageError, match="format 'pdf'; expected one of csv, parquet, xlsx"):
+        statement_bytes(STATEMENT, "pdf")
+
+
+def test_a_workbook_takes_so_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(statement_files, "MAX_SHEET_ROWS", 1)
+    with pytest.raises(UsageError, match="a statement of 2 rows; expected at most 1 in a workbook"):
+        statement_bytes(STATEMENT, "xlsx")

@@ -1,0 +1,55 @@
+"""Closing a billing period: the facts, in one look under the lock of those who seal, and the row that freezes it.
+
+Belongs here: the order of the steps. What is required is ``domain/periods.py``, the ledger ``warehouse/periods.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from domain.errors import UsageError
+from domain.periods import CloseRefusedError, Period, PeriodClose, close_of, closed_periods, reasons_against_close
+from domain.settings import Settings
+from warehouse.locks import writer_lock
+from warehouse.periods import append_close, read_closes
+from warehouse.publications import read_publications
+from warehouse.seals import read_seals
+
+SEAL_LOCK = "reconcile"
+"""The lock of the one who seals: while it is held, no seal appears between the look at the ledgers and the close."""
+
+
+@dataclass(frozen=True)
+class ClosePlan:
+    """What a close would write, or every reason why there can be none. ``close_count``: of the ledger it rests on."""
+
+    period: Period
+    reasons: tuple[str, ...]
+    close: PeriodClose | None
+    close_count: int
+
+
+def plan_close(settings: Settings, period: Period, actor: str, now: datetime) -> ClosePlan:
+    """What closing the period now would do. Reads only."""
+    if not actor.strip():
+        raise UsageError("no actor", "the name of who closes the period", "give --actor")
+    closes, seals = read_closes(settings), read_seals(settings)
+    reasons = reasons_against_close(
+        period, now, seals=seals, publications=read_publications(settings), closed=closed_periods(closes)
+    )
+    close = None if reasons else close_of(period, seals, actor, now)
+    return ClosePlan(period, tuple(reasons), close, len(closes))
+
+
+def close_period(settings: Settings, period: Period, actor: str, clock: Callable[[], datetime]) -> PeriodClose:
+    """Closes the period, for ever. Atomic; a repeat is refused.
+
+    ``CloseRefusedError`` names every reason against it, ``WriterBusyError`` who seals at this moment.
+    """
+    with writer_lock(settings, SEAL_LOCK):
+        plan = plan_close(settings, period, actor, clock())
+        if plan.close is None:
+            raise CloseRefusedError(period, plan.reasons)
+        return append_close(settings, plan.close, plan.close_count)

@@ -1,0 +1,158 @@
+"""A statement as the bytes of a file: CSV, Parquet or a workbook. The same statement gives the same bytes.
+
+Belongs here: formats. What a statement says is ``warehouse/statements.py``; writing the file is the command's.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable
+from datetime import date, datetime
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import xlsxwriter
+from xlsxwriter.worksheet import Worksheet
+
+from domain.buckets import format_utc
+from domain.errors import UsageError
+from warehouse.statements import ADJUSTMENTS, Statement
+
+_FIELDS: list[pa.Field[Any]] = [
+    pa.field("kind", pa.string(), nullable=False),
+    pa.field("period", pa.string(), nullable=False),
+    pa.field("advertiser_id", pa.int64(), nullable=False),
+    pa.field("time_zone", pa.string(), nullable=False),
+    pa.field("date", pa.date32()),
+    pa.field("campaign_id", pa.int64()),
+    pa.field("ad_id", pa.int64()),
+    pa.field("clicks", pa.int64(), nullable=False),
+    *(ADJUSTMENTS.field(name) for name in ADJUSTMENTS.names if name not in ("campaign_id", "ad_id", "clicks")),
+]
+SCHEMA = pa.schema(_FIELDS)
+"""Columns of the flat formats. ``kind`` is clicks or adjustment, or the sum of either, which is always there."""
+MAX_SHEET_ROWS = 1_000_000
+"""A sheet has 1,048,576 rows."""
+DAY_FORMAT, COUNT_FORMAT = "yyyy-mm-dd", "#,##0"
+
+
+def statement_bytes(statement: Statement, file_format: str) -> bytes:
+    """The statement in one of ``FORMATS``; ``UsageError`` for another, or for more rows than a workbook takes."""
+    if file_format not in FORMATS:
+        raise UsageError(f"format {file_format!r}", f"one of {', '.join(FORMATS)}", "correct it")
+    return FORMATS[file_format](statement)
+
+
+def flat_rows(statement: Statement) -> pa.Table:
+    """All of the statement in one table of the columns of ``SCHEMA``."""
+    parts = {
+        "clicks": statement.clicks,
+        "total": _sum(statement.total_clicks),
+        "adjustment": statement.adjustments,
+        "adjustments total": _sum(statement.adjusted_clicks),
+    }
+    return pa.concat_tables([_shaped(statement, kind, rows) for kind, rows in parts.items()])
+
+
+def _sum(clicks: int) -> pa.Table:
+    return pa.table({"clicks": pa.array([clicks], pa.int64())})
+
+
+def _shaped(statement: Statement, kind: str, rows: pa.Table) -> pa.Table:
+    same = {
+        "kind": kind,
+        "period": str(statement.close.period),
+        "advertiser_id": statement.advertiser_id,
+        "time_zone": statement.time_zone,
+    }
+    columns = [
+        rows.column(field.name)
+        if field.name in rows.column_names
+        else pa.repeat(pa.scalar(same.get(field.name), field.type), rows.num_rows)
+        for field in SCHEMA
+    ]
+    return pa.table(columns, schema=SCHEMA)
+
+
+def _csv(statement: Statement) -> bytes:
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(SCHEMA.names)
+    for batch in flat_rows(statement).to_batches():
+        writer.writerows(zip(*(map(_text, column.to_pylist()) for column in batch.columns), strict=True))
+    return text.getvalue().encode()
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return ""
+    return format_utc(value) if isinstance(value, datetime) else str(value)
+
+
+def _parquet(statement: Statement) -> bytes:
+    file = io.BytesIO()
+    pq.write_table(flat_rows(statement).combine_chunks(), file, compression="zstd")
+    return file.getvalue()
+
+
+def _xlsx(statement: Statement) -> bytes:
+    """Sheets: head, clicks, adjustments. Text stays text: nothing becomes a formula or a link."""
+    if statement.clicks.num_rows > MAX_SHEET_ROWS:
+        raise UsageError(
+            f"a statement of {statement.clicks.num_rows:,} rows",
+            f"at most {MAX_SHEET_ROWS:,} in a workbook",
+            "take csv",
+        )
+    file = io.BytesIO()
+    options = {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
+    book = xlsxwriter.Workbook(file, options)
+    book.set_properties({"created": statement.close.closed_at.replace(tzinfo=None, microsecond=0)})
+    formats = {date: book.add_format({"num_format": DAY_FORMAT}), int: book.add_format({"num_format": COUNT_FORMAT})}
+    _write_rows(book.add_worksheet("Statement"), _head(statement), formats)
+    for name, rows in (("Clicks", statement.clicks), ("Adjustments", statement.adjustments)):
+        _write_rows(book.add_worksheet(name), [rows.column_names, *zip(*_columns(rows), strict=True)], formats)
+    book.close()
+    return file.getvalue()
+
+
+def _head(statement: Statement) -> list[tuple[str, Any]]:
+    close = statement.close
+    return [
+        ("period", str(close.period)),
+        ("from", format_utc(close.period.start)),
+        ("to", format_utc(close.period.end)),
+        ("advertiser_id", str(statement.advertiser_id)),
+        ("time_zone", statement.time_zone),
+        ("closed_at", format_utc(close.closed_at)),
+        ("root_digest", close.root_digest),
+        ("clicks", statement.total_clicks),
+        ("adjustments", statement.adjusted_clicks),
+    ]
+
+
+def _columns(rows: pa.Table) -> list[list[Any]]:
+    """Ids are names and not quantities, and a spreadsheet keeps 15 digits of a number: they are text there."""
+    return [
+        [
+            _text(value) if name.endswith("_id") or isinstance(value, datetime) else value
+            for value in rows.column(name).to_pylist()
+        ]
+        for name in rows.column_names
+    ]
+
+
+def _write_rows(sheet: Worksheet, rows: list[Any], formats: dict[type, Any]) -> None:
+    for number, row in enumerate(rows):
+        for place, value in enumerate(row):
+            if isinstance(value, str):
+                sheet.write_string(number, place, value)
+            elif isinstance(value, date):
+                sheet.write_datetime(number, place, value, formats[date])
+            else:
+                sheet.write_number(number, place, value, formats[int])
+
+
+FORMATS: dict[str, Callable[[Statement], bytes]] = {"csv": _csv, "parquet": _parquet, "xlsx": _xlsx}
+"""What a statement can be written as."""
