@@ -8,7 +8,7 @@ seals and published figures is ``recount.py``. Works hour by hour; what memory c
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
@@ -23,6 +23,7 @@ from domain.buckets import format_utc
 from domain.errors import IntegrityError
 from domain.settings import Settings
 from quality.findings import NAMED_AT_MOST, named
+from quality.raw_payloads import DISAGREEMENTS_SQL, LOAD_SQL, REPEATS_SQL
 from quality.slices import in_hours, place_of
 from warehouse.layout import dataset_of, open_table, rows_of, tables_path
 
@@ -31,6 +32,8 @@ FILES_AT_ONCE = 100
 VERDICT_COLUMNS = [
     *("verdict_id", "set_version", "impression_id", "ad_id", "log", "partition", "offset", "verdict", "decided_at")
 ]
+COUNTED_KINDS = ("click",)
+"""Kinds of events that the rule may bill."""
 STATISTICS_GRAIN = timedelta(milliseconds=1)
 """Writers cut instants in file statistics to this: a file may reach that much beyond what it says."""
 _MICROSECOND = timedelta(microseconds=1)
@@ -49,71 +52,11 @@ CREATE TABLE verdicts AS SELECT * EXCLUDE (decided_at), epoch_us(decided_at) AS 
 """``events``: a row for each raw row of the loaded files, its fields out of the payload, ``hour_us`` the hour that its
 folder says. Instants are microseconds since 1970: no time zone gets in."""
 
-PAYLOADS_SQL = """
-SELECT *, json_extract_string(CASE WHEN json_valid(text) THEN text END, [
-    '$.v', '$.impression_id', '$.ad_id', '$.advertiser_id', '$.campaign_id', '$.clicked_at', '$.country', '$.device',
-    '$.kind', '$.server_id', '$.server_seq', '$.spooled_at', '$.ip', '$.user_agent'
-]) AS field
-FROM (SELECT *, try(decode(payload)) AS text FROM read_parquet($paths, filename = true, hive_partitioning = false))
+SUPPOSE_SQL = """
+INSERT INTO verdicts BY NAME
+SELECT * EXCLUDE (decided_at) REPLACE ($set_version AS set_version), epoch_us(decided_at) AS decided_us FROM supposed
 """
-"""Raw rows, with the fields of their payloads as text; nulls where a payload is not JSON."""
-
-LOAD_SQL = f"""
-INSERT INTO events
-SELECT * EXCLUDE (v), (
-    v = '1' AND kind IN ('click', 'head', 'prefetch') AND ad_id > 0 AND advertiser_id > 0 AND campaign_id > 0
-    AND impression_id <> '' AND country <> '' AND device <> '' AND clicked_us > 0
-) IS TRUE
-FROM (
-    SELECT hour_us, log, partition, "offset", epoch_us(logged_at) AS logged_us,
-           field[2] AS impression_id, try_cast(field[3] AS BIGINT) AS ad_id,
-           try_cast(field[4] AS BIGINT) AS advertiser_id, try_cast(field[5] AS BIGINT) AS campaign_id,
-           epoch_us(try_cast(field[6] AS TIMESTAMPTZ)) AS clicked_us,
-           field[7] AS country, field[8] AS device, field[9] AS kind, field[1] AS v
-    FROM ({PAYLOADS_SQL}) JOIN files ON path = filename
-)
-"""  # noqa: S608 (made of constants)
-"""Parses each payload of some files, once."""
-
-PARSED_COLUMNS = {
-    "impression_id": "field[2]",
-    "ad_id": "try_cast(field[3] AS BIGINT)",
-    "advertiser_id": "try_cast(field[4] AS BIGINT)",
-    "campaign_id": "try_cast(field[5] AS BIGINT)",
-    "clicked_at": "try_cast(field[6] AS TIMESTAMPTZ)",
-    "country": "field[7]",
-    "device": "field[8]",
-    "kind": "field[9]",
-    "server_id": "field[10]",
-    "server_seq": "try_cast(field[11] AS BIGINT)",
-    "spooled_at": "try_cast(field[12] AS TIMESTAMPTZ)",
-}
-"""What a raw row says beside its payload, and the same out of the payload."""
-ERASABLE_COLUMNS = {"ip": "field[13]", "user_agent": "field[14]"}
-"""These may be gone from either."""
-_UNLIKE = ", ".join(
-    [f"CASE WHEN {name} IS DISTINCT FROM {field} THEN '{name}' END" for name, field in PARSED_COLUMNS.items()]
-    + [f"CASE WHEN {name} <> {field} THEN '{name}' END" for name, field in ERASABLE_COLUMNS.items()]
-    + ["CASE WHEN epoch_us(date_trunc('hour', clicked_at)) <> $hour_us THEN 'click_date and click_hour' END"]
-)
-DISAGREEMENTS_SQL = f"""
-SELECT log, partition, "offset", what, count(*) OVER () AS row_count
-FROM (
-    SELECT log, partition, "offset", CASE
-        WHEN json_valid(text) THEN 'its payload says something else than its ' || nullif(concat_ws(', ', {_UNLIKE}), '')
-        ELSE 'its payload is not JSON' END AS what
-    FROM ({PAYLOADS_SQL})
-)
-WHERE what IS NOT NULL ORDER BY ALL LIMIT {NAMED_AT_MOST}
-"""  # noqa: S608 (made of constants)
-"""Rows of one hour's files whose columns, or whose place in the table, are not what their payload says."""
-
-REPEATS_SQL = f"""
-SELECT log, partition, "offset", 'it is there ' || count(*) || ' times' AS what, count(*) OVER () AS row_count
-FROM events WHERE hour_us = $hour_us GROUP BY log, partition, "offset" HAVING count(*) > 1
-ORDER BY ALL LIMIT {NAMED_AT_MOST}
-"""  # noqa: S608 (made of constants)
-"""Log positions that raw holds more than once in an hour."""
+"""Adds verdicts to those of the table, as one set more."""
 
 FRAUD_SQL = """
 CREATE OR REPLACE TABLE fraud AS
@@ -130,7 +73,7 @@ WHERE verdict = 'fraud'
 
 SPAN_SQL = """
 SELECT min(logged_us), max(logged_us) FROM events JOIN cut USING (log, partition)
-WHERE hour_us = $hour_us AND "offset" < end_offset AND kind = 'click'
+WHERE hour_us = $hour_us AND "offset" < end_offset AND list_contains($kinds, kind)
 """
 """From when to when the clicks of an hour were logged."""
 
@@ -141,7 +84,7 @@ read AS (SELECT events.* FROM events JOIN cut USING (log, partition) WHERE "offs
 hour_rows AS (FROM read WHERE hour_us = $hour_us),
 copies AS (
     FROM read SEMI JOIN hour_rows USING (impression_id, ad_id)
-    WHERE kind = 'click' AND logged_us BETWEEN $since_us AND $until_us
+    WHERE list_contains($kinds, kind) AND logged_us BETWEEN $since_us AND $until_us
 ),
 placed AS (
     SELECT *,
@@ -168,7 +111,7 @@ LEFT JOIN fraud AS of_place
     ON own.log = of_place.log AND own.partition = of_place.partition AND own."offset" = of_place."offset"
 WHERE own.hour_us = $hour_us
 UNION ALL BY NAME
-SELECT *, kind AS reason FROM hour_rows WHERE kind <> 'click'
+SELECT *, kind AS reason FROM hour_rows WHERE NOT list_contains($kinds, kind)
 """
 """The rule. Of the copies of a click the earliest logged within the horizon before a copy stands for it; a copy that
 stands for itself is billable unless it was judged fraud. Of copies logged in one microsecond the lowest log position
@@ -262,19 +205,42 @@ class RawRecount:
         """The last set that there is; 0 for none."""
         return int(self._row("SELECT coalesce(max(set_version), 0) FROM verdicts")[0])
 
-    def recount(self, hour: datetime, cut: Mapping[str, int], horizon: timedelta, verdict_set: int) -> HourRecount:
+    def suppose(self, verdicts: pa.Table) -> int:
+        """Takes these verdicts (``VERDICT_COLUMNS``) in as the next set, in this recount alone; its version."""
+        version = self.newest_verdict_set + 1
+        self._engine.register("supposed", verdicts)
+        self._engine.execute(SUPPOSE_SQL, {"set_version": version})
+        self._engine.unregister("supposed")
+        return version
+
+    def know(self, name: str, rows: pa.Table) -> None:
+        """Lets queries of ``rows`` read this, too."""
+        self._engine.register(name, rows)
+
+    def rows(self, sql: str, **parameters: Any) -> list[tuple[Any, ...]]:
+        """What a query over ``outcomes`` of the last recount says, for whoever adds them up in another way."""
+        return self._rows(sql, **parameters)
+
+    def recount(
+        self,
+        hour: datetime,
+        cut: Mapping[str, int],
+        horizon: timedelta,
+        verdict_set: int,
+        kinds: Sequence[str] = COUNTED_KINDS,
+    ) -> HourRecount:
         """The outcome of every raw row of the hour up to the cut, copies judged by all of raw up to the cut, fraud by
-        the verdicts up to a set.
+        the verdicts up to a set. ``kinds`` are those of which a click may be billable.
         """
         self._engine.execute(FRAUD_SQL, {"verdict_set": verdict_set})
         self._load(self._files_of(hour))
         self._set_cut(cut)
-        first_us, until_us = self._row(SPAN_SQL, hour_us=_us(hour))
+        first_us, until_us = self._row(SPAN_SQL, hour_us=_us(hour), kinds=list(kinds))
         since_us = (first_us or 0) - horizon // _MICROSECOND
         if first_us is not None:
             self._load(self._files_logged(since_us, until_us))
         span = {"since_us": since_us, "until_us": until_us, "horizon_us": horizon // _MICROSECOND}
-        self._engine.execute(JUDGE_SQL, {"hour_us": _us(hour), **span})
+        self._engine.execute(JUDGE_SQL, {"hour_us": _us(hour), "kinds": list(kinds), **span})
         return self._summary(hour)
 
     def disagreements(self, hour: datetime) -> list[str]:
