@@ -32,6 +32,7 @@ COMMANDS: dict[str, str] = {
     "export": "write the statement of an advertiser for a closed period",
     "verify": "recount sealed hours from the raw log alone, and check the chain of seals",
     "what-if": "what another rule would have billed of sealed hours; changes nothing",
+    "head": "keep the newest numbers and hashes of the ledgers somewhere else",
     "period": "close billing periods for ever, and list the closed ones",
     "servers": "the click servers, and how one that will not come back is retired",
     "token": "make a token with which an advertiser reads its own counts",
