@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
+from functools import cached_property
 from types import TracebackType
 from typing import Any, Self
 
@@ -24,7 +25,7 @@ from domain.errors import IntegrityError
 from domain.settings import Settings
 from quality.findings import NAMED_AT_MOST, named
 from quality.raw_payloads import DISAGREEMENTS_SQL, LOAD_SQL, REPEATS_SQL
-from quality.slices import in_hours, place_of
+from quality.slices import place_of
 from warehouse.layout import dataset_of, open_table, rows_of, tables_path
 
 MEMORY_LIMIT = "1GB"
@@ -34,6 +35,7 @@ VERDICT_COLUMNS = [
 ]
 COUNTED_KINDS = ("click",)
 """Kinds of events that the rule may bill."""
+EMPTY_DIGEST = "0" * 64
 STATISTICS_GRAIN = timedelta(milliseconds=1)
 """Writers cut instants in file statistics to this: a file may reach that much beyond what it says."""
 _MICROSECOND = timedelta(microseconds=1)
@@ -47,6 +49,7 @@ CREATE TABLE events (
     impression_id VARCHAR, ad_id BIGINT, advertiser_id BIGINT, campaign_id BIGINT, clicked_us BIGINT,
     country VARCHAR, device VARCHAR, kind VARCHAR, is_readable BOOLEAN
 );
+CREATE TABLE outcomes AS SELECT *, NULL::VARCHAR AS reason FROM events;
 CREATE TABLE verdicts AS SELECT * EXCLUDE (decided_at), epoch_us(decided_at) AS decided_us FROM verdicts_once;
 """
 """``events``: a row for each raw row of the loaded files, its fields out of the payload, ``hour_us`` the hour that its
@@ -180,6 +183,7 @@ class RawRecount:
         self._verdicts = rows_of(open_table(settings, "fraud_verdicts")).select(VERDICT_COLUMNS)
         self._on_progress = on_progress
         self._loaded: set[str] = set()
+        self._has_outcomes = False
         self._open = ExitStack()
 
     def __enter__(self) -> Self:
@@ -232,6 +236,8 @@ class RawRecount:
         """The outcome of every raw row of the hour up to the cut, copies judged by all of raw up to the cut, fraud by
         the verdicts up to a set. ``kinds`` are those of which a click may be billable.
         """
+        if not self._files_of(hour):
+            return self._nothing()
         self._engine.execute(FRAUD_SQL, {"verdict_set": verdict_set})
         self._load(self._files_of(hour))
         self._set_cut(cut)
@@ -241,6 +247,7 @@ class RawRecount:
             self._load(self._files_logged(since_us, until_us))
         span = {"since_us": since_us, "until_us": until_us, "horizon_us": horizon // _MICROSECOND}
         self._engine.execute(JUDGE_SQL, {"hour_us": _us(hour), "kinds": list(kinds), **span})
+        self._has_outcomes = True
         return self._summary(hour)
 
     def disagreements(self, hour: datetime) -> list[str]:
@@ -262,7 +269,22 @@ class RawRecount:
 
     def _files_of(self, hour: datetime) -> dict[str, datetime]:
         """Paths of the files of an hour."""
-        return self._files(in_hours([hour]))
+        return self._files_by_hour.get(hour, {})
+
+    @cached_property
+    def _files_by_hour(self) -> dict[datetime, dict[str, datetime]]:
+        """All files of the table; the many hours of a month are looked up one by one."""
+        found: dict[datetime, dict[str, datetime]] = {}
+        for path, hour in self._files(None).items():
+            found.setdefault(hour, {})[path] = hour
+        return found
+
+    def _nothing(self) -> HourRecount:
+        """Of an hour without a file."""
+        if self._has_outcomes:
+            self._engine.execute("DELETE FROM outcomes")
+            self._has_outcomes = False
+        return HourRecount(0, 0, {}, EMPTY_DIGEST, 0, 0)
 
     def _files_logged(self, since_us: int, until_us: int) -> dict[str, datetime]:
         """Paths, with their hours, of the files that may hold rows logged in this time, by their statistics."""
@@ -270,7 +292,7 @@ class RawRecount:
         until = pa.scalar(_at(until_us), pa.timestamp("us", tz="UTC"))
         return self._files((ds.field("logged_at") >= since) & (ds.field("logged_at") <= until))
 
-    def _files(self, condition: ds.Expression) -> dict[str, datetime]:
+    def _files(self, condition: ds.Expression | None) -> dict[str, datetime]:
         files = {}
         for fragment in self._dataset.get_fragments(filter=condition):
             keys = ds.get_partition_keys(fragment.partition_expression)

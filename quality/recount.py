@@ -185,7 +185,7 @@ class _HourVerifier:
             horizon = timedelta(days=seal.horizon_days)
             found = self._recount.recount(self._hour, seal.cut, horizon, seal.verdict_set)
             self._differences += _differences_from_seal(seal, found)
-            if seal is published and self._figures:
+            if seal is published and self._figures and (found.raw_clicks or self._figures.has_minutes(self._hour)):
                 self._differences += self._recount.minute_differences(self._figures.minutes_of(self._hour))
             self._tell(seal, found)
 
