@@ -58,6 +58,8 @@ class PublishedFigures:
         if granularity == "hour" and not self._has_minute_file(bucket_at) and bucket_at not in self._hours(bucket_at):
             return []
         is_date = ds.field("click_date") == bucket_at.date()
+        if granularity == "day" and not self._hours(bucket_at) and not self._day.count_rows(filter=is_date):
+            return []
         if granularity == "hour":
             is_hour = is_date & (ds.field("hour") == pa.scalar(bucket_at, pa.timestamp("us", tz="UTC")))
             coarse, finer = (

@@ -197,6 +197,7 @@ class RawRecount:
         self._engine.execute("SET TimeZone = 'UTC'")
         self._engine.register("verdicts_once", self._verdicts)
         self._engine.execute(TABLES_SQL)
+        self.newest_verdict_set = int(self._row("SELECT coalesce(max(set_version), 0) FROM verdicts")[0])
         return self
 
     def __exit__(
@@ -204,18 +205,13 @@ class RawRecount:
     ) -> None:
         self._open.close()
 
-    @property
-    def newest_verdict_set(self) -> int:
-        """The last set that there is; 0 for none."""
-        return int(self._row("SELECT coalesce(max(set_version), 0) FROM verdicts")[0])
-
     def suppose(self, verdicts: pa.Table) -> int:
         """Takes these verdicts (``VERDICT_COLUMNS``) in as the next set, in this recount alone; its version."""
-        version = self.newest_verdict_set + 1
+        self.newest_verdict_set += 1
         self._engine.register("supposed", verdicts)
-        self._engine.execute(SUPPOSE_SQL, {"set_version": version})
+        self._engine.execute(SUPPOSE_SQL, {"set_version": self.newest_verdict_set})
         self._engine.unregister("supposed")
-        return version
+        return self.newest_verdict_set
 
     def know(self, name: str, rows: pa.Table) -> None:
         """Lets queries of ``rows`` read this, too."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.console import note, out, print_table, warn
+from cli.console import counting, note, out, print_table, warn
 from cli.files import check_writable, write_whole
 from domain.errors import UsageError
 from domain.periods import CloseRefusedError, parse_period, period_of
@@ -31,21 +33,27 @@ def close(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what stands against it; close nothing.")] = False,
     certificate: CertificateFile = None,
 ) -> None:
-    """Close a month for ever and print its certificate. Ends with 1 and every reason if it cannot be closed."""
-    from warehouse.closing import close_period, plan_close
+    """Close a month for ever and print its certificate, once every hour of it is counted again from raw.
+
+    Ends with 1 and every reason if it cannot be closed.
+    """
+    from quality.closing import close_recounted, plan_recounted
+    from warehouse.closing import plan_close
 
     asked, settings = parse_period(period), load_settings()
     if certificate is not None:
         check_writable(certificate)
-    plan = plan_close(settings, asked, actor, now())
-    if plan.close is None:
-        for reason in plan.reasons:
-            warn(f"- {reason}")
-        raise CloseRefusedError(asked, plan.reasons)
+    with _reasons_as_lines():
+        plan_close(settings, asked, actor, now()).required()  # what is known at once is said at once
+        with counting("hours recounted", len(asked.hours)) as show:
+            if dry_run:
+                found = plan_recounted(settings, asked, actor, now(), on_hour=show, on_progress=note)
+            else:
+                found = close_recounted(settings, asked, actor, now, on_hour=show, on_progress=note)
     if dry_run:
-        note(f"period {asked} can be closed: {plan.close.billable_clicks:,} clicks in {plan.close.hour_count} hours")
-        return
-    _hand_out(close_period(settings, asked, actor, now), certificate)
+        note(f"period {asked} can be closed: {found.billable_clicks:,} clicks in {found.hour_count} hours")
+    else:
+        _hand_out(found, certificate)
 
 
 @app.command()
@@ -102,6 +110,16 @@ def list_periods() -> None:
         for c in read_closes(load_settings())
     ]
     print_table(columns, rows)
+
+
+@contextmanager
+def _reasons_as_lines() -> Iterator[None]:
+    try:
+        yield
+    except CloseRefusedError as error:
+        for reason in error.reasons:
+            warn(f"- {reason}")
+        raise
 
 
 def _hand_out(closed: PeriodClose, certificate: Path | None) -> None:

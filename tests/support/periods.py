@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from domain.buckets import hour_of
+from domain.counting import RULE_VERSION
 from domain.finality import final_until
 from domain.periods import Period, PeriodClose, parse_period
 from domain.publications import Publication, PublicationDraft, chain_draft
@@ -48,6 +49,15 @@ def settle_month(tables: CountsTables, period: Period, rows: Sequence[Clicks] | 
     drafts = [_draft(hour, rows) for hour in period.hours]
     append_seals(tables.settings, drafts, len(read_seals(tables.settings)), CLOSED_AT)
     tables.publish(tables.write_final(rows or []))
+
+
+def settle_quiet_month(tables: CountsTables, period: Period) -> None:
+    """Seals and publishes all hours of a month without a click, so that each of them recounts."""
+    nothing = {"raw_clicks": 0, "billable_clicks": 0, "excluded_clicks": {}, "digest": "0" * 64, "cut": {}}
+    said = nothing | {"rule_version": RULE_VERSION}
+    drafts = [seal_draft(hour=hour, attempt=f"attempt-{hour:%Y%m%dT%H}", **said) for hour in period.hours]
+    append_seals(tables.settings, drafts, len(read_seals(tables.settings)), CLOSED_AT)
+    tables.publish(tables.write_final([]))
 
 
 def _draft(hour: datetime, rows: Sequence[Clicks] | None) -> SealDraft:
