@@ -128,6 +128,17 @@ def test_an_hour_without_clicks_is_the_empty_set(world: SealedWorld) -> None:
     assert recount(world.settings, HOUR, {"1:0": 10}) == HourRecount(0, 0, {}, "0" * 64, 0, 0)
 
 
+def test_an_hour_without_a_file_leaves_nothing_of_the_one_before(world: SealedWorld) -> None:
+    """F4: it is passed over unopened, and what was judged of another hour is not taken for its own."""
+    world.archive([logged(0, HOUR)])
+    nothing = arrow_rows(TABLES["final_clicks_minute"], [])
+    with RawRecount(world.settings, lambda _: None) as engine:
+        assert engine.recount(HOUR, {"1:0": 1}, HORIZON, 0).billable_clicks == 1
+        assert len(engine.minute_differences(nothing.to_reader())) == 1
+        assert engine.recount(HOUR + timedelta(hours=1), {"1:0": 1}, HORIZON, 0).raw_clicks == 0
+        assert engine.minute_differences(nothing.to_reader()) == []
+
+
 @pytest.mark.parametrize(
     ("distance", "excluded"),
     [
