@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import NamedTuple
 
+MICROS = 1_000_000
+
 
 class PriceRow(NamedTuple):
     """From when on an ad of an advertiser costs so much; both None where it has no price from then on."""
@@ -44,3 +46,10 @@ class PriceHistory:
             return None
         price_micros, currency = rows[place - 1].price_micros, rows[place - 1].currency
         return None if price_micros is None or currency is None else Price(price_micros, currency)
+
+
+def amount_text(amount_micros: int, currency: str) -> str:
+    """An amount for people, exact: 250000 millionths are 0.25."""
+    whole, rest = divmod(abs(amount_micros), MICROS)
+    fraction = f"{rest:06}".rstrip("0").ljust(2, "0")
+    return f"{'-' if amount_micros < 0 else ''}{whole:,}.{fraction} {currency}"

@@ -21,7 +21,6 @@ from typing import Any
 
 import duckdb
 
-FOLDER = Path(__file__).resolve().parent
 TABLES = {
     "clicks": ("log", "partition", "offset"),
     "invoice_rows": ("minute", "campaign_id", "ad_id", "country", "device"),
@@ -45,12 +44,13 @@ Outcome = tuple[str, str, str, str]
 
 
 class Pack:
-    """The files, as text; nothing is believed yet."""
+    """The files of a folder, as text; nothing is believed yet. ``kept_head``: a hash that the chain must hold."""
 
-    def __init__(self) -> None:
-        self.about: dict[str, Any] = json.loads((FOLDER / "pack.json").read_text(encoding="utf-8"))
-        self.publication: dict[str, Any] = json.loads((FOLDER / "publication.json").read_text(encoding="utf-8"))
-        self.tables = {name: read_csv(name) for name in TABLES}
+    def __init__(self, folder: Path, kept_head: str | None) -> None:
+        self.folder, self.kept_head = folder, kept_head
+        self.about: dict[str, Any] = json.loads((folder / "pack.json").read_text(encoding="utf-8"))
+        self.publication: dict[str, Any] = json.loads((folder / "publication.json").read_text(encoding="utf-8"))
+        self.tables = {name: read_csv(folder / f"{name}.csv") for name in TABLES}
         self.own = str(self.about["dispute"]["advertiser_id"])
         self.start, self.end = instant(self.about["dispute"]["start"]), instant(self.about["dispute"]["end"])
         self.clicks = [row for row in self.tables["clicks"] if row["outcome"] != "look_back"]
@@ -83,18 +83,17 @@ def text_of(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def read_csv(name: str) -> list[Row]:
-    with (FOLDER / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+def read_csv(path: Path) -> list[Row]:
+    with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 
-def read_parquet(name: str) -> list[Row]:
-    path = str(FOLDER / f"{name}.parquet")
-    described = duckdb.execute("DESCRIBE SELECT * FROM read_parquet(?)", [path]).fetchall()
+def read_parquet(path: Path) -> list[Row]:
+    described = duckdb.execute("DESCRIBE SELECT * FROM read_parquet(?)", [str(path)]).fetchall()
     is_instant = [kind.startswith("TIMESTAMP") for _, kind, *_ in described]
     columns = [f'epoch_us("{row[0]}")' if at else f'"{row[0]}"' for row, at in zip(described, is_instant, strict=True)]
     epoch = datetime(1970, 1, 1, tzinfo=UTC)
-    rows = duckdb.execute(f"SELECT {', '.join(columns)} FROM read_parquet(?)", [path]).fetchall()  # noqa: S608
+    rows = duckdb.execute(f"SELECT {', '.join(columns)} FROM read_parquet(?)", [str(path)]).fetchall()  # noqa: S608
     return [
         {
             row[0]: text_of(epoch + timedelta(microseconds=value) if at and value is not None else value)
@@ -118,11 +117,11 @@ def differing(where: str, found: object, expected: object) -> str:
     return f"{where}: found {found}, expected {expected}"
 
 
-def manifest_findings(_pack: Pack) -> Iterator[str]:
+def manifest_findings(pack: Pack) -> Iterator[str]:
     """Each file has the SHA-256 that sha256sums.txt says."""
-    for line in (FOLDER / "sha256sums.txt").read_text(encoding="utf-8").splitlines():
+    for line in (pack.folder / "sha256sums.txt").read_text(encoding="utf-8").splitlines():
         expected, name = line.split("  ", 1)
-        path = FOLDER / name
+        path = pack.folder / name
         found = hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else "no file"
         if found != expected:
             yield differing(f"file {name}", found, expected)
@@ -131,7 +130,7 @@ def manifest_findings(_pack: Pack) -> Iterator[str]:
 def twin_findings(pack: Pack) -> Iterator[str]:
     """Each CSV file says what the Parquet file beside it says."""
     for name, rows in pack.tables.items():
-        twins = read_parquet(name)
+        twins = read_parquet(pack.folder / f"{name}.parquet")
         if len(rows) != len(twins):
             yield differing(f"{name}.csv", f"{len(rows)} rows", f"the {len(twins)} of {name}.parquet")
         for row, twin in zip(rows, twins, strict=False):
@@ -166,8 +165,8 @@ def chain_findings(pack: Pack) -> Iterator[str]:
     found = chained(pack.publication["previous_hash"], published)
     if found != pack.publication["hash"]:
         yield differing("publication.json, hash of its columns", found, pack.publication["hash"])
-    if len(sys.argv) > 1 and sys.argv[1] not in {row["hash"] for row in pack.tables["seals"]}:
-        yield differing("hash that you kept", "no seal that has it", sys.argv[1])
+    if pack.kept_head is not None and pack.kept_head not in {row["hash"] for row in pack.tables["seals"]}:
+        yield differing("hash that you kept", "no seal that has it", pack.kept_head)
 
 
 def hour_findings(pack: Pack) -> Iterator[str]:
@@ -284,17 +283,17 @@ def words_of(row: Row) -> list[int]:
     return [int.from_bytes(hashed[place : place + 4], "big") for place in range(0, 32, 4)]
 
 
-def foreign_sums() -> dict[str, list[int]]:
+def foreign_sums(path: Path) -> dict[str, list[int]]:
     """By hour: how many hashes of others' clicks there are, and the sums of their eight words."""
     words = ", ".join(f"sum(('0x' || substr(hash, {first}, 8))::UBIGINT)" for first in range(1, 65, 8))
     query = f"SELECT hour, count(*), {words} FROM read_csv(?, header = true, all_varchar = true) GROUP BY hour"  # noqa: S608
-    rows = duckdb.execute(query, [str(FOLDER / "foreign_hashes.csv")]).fetchall()
+    rows = duckdb.execute(query, [str(path)]).fetchall()
     return {hour: [int(value) for value in values] for hour, *values in rows}
 
 
 def digest_findings(pack: Pack) -> Iterator[str]:
     """Of each hour the own billable clicks and the others' hashes add up to the sealed count and digest."""
-    foreign = foreign_sums()
+    foreign = foreign_sums(pack.folder / "foreign_hashes.csv")
     for hour, seal in pack.held.items():
         count, *sums = foreign.get(hour, [0] * 9)
         own = [row for row in pack.clicks if row["hour"] == hour and row["outcome"] == "billable"]
@@ -355,12 +354,13 @@ def findings_of(check: Callable[[Pack], Iterator[str]], pack: Pack) -> list[str]
         return [f"cannot be checked, a file is not what it should be: {error!r}"]
 
 
-def main() -> int:
+def main(folder: Path, kept_head: str | None = None) -> int:
+    """Prints what it finds; the exit code."""
     checks: Iterable[Callable[[Pack], Iterator[str]]] = (
         *(manifest_findings, twin_findings, chain_findings, hour_findings, click_findings, outcome_findings),
         *(digest_findings, invoice_findings),
     )
-    pack, count = Pack(), 0
+    pack, count = Pack(folder, kept_head), 0
     for check in checks:
         found = findings_of(check, pack)
         count += len(found)
@@ -377,4 +377,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(Path(__file__).resolve().parent, *sys.argv[1:2]))
