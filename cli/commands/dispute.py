@@ -200,7 +200,8 @@ def _position(row: dict[str, Any]) -> str:
 def _report_document(report: DisputeReport) -> dict[str, Any]:
     hours = [{"hour": hour, "ad_id": ad_id} | vars(one) for (hour, ad_id), one in report.hours.items()]
     adjustments = [
-        vars(one) | {"amount_micros": micros, "currency": currency} for one, micros, currency in report.adjustments
+        vars(one.adjustment) | {name: value for name, value in one._asdict().items() if name != "adjustment"}
+        for one in report.adjustments
     ]
     return _document(report.dispute) | {
         "billable_clicks": report.billable_clicks,
@@ -250,7 +251,7 @@ def _print_report(report: DisputeReport) -> None:
                 None if micros is None or currency is None else amount_text(micros, currency),
                 *(str(one.billing_period), one.reason),
             )
-            for one, micros, currency in report.adjustments
+            for one, _, currency, micros in report.adjustments
         ],
         title="Adjustments",
     )

@@ -12,6 +12,7 @@ from cli.console import note, out, print_json, print_table, warn
 from cli.files import check_writable, write_whole
 from domain.errors import UsageError
 from domain.periods import CloseRefusedError, parse_period, period_of
+from domain.prices import amount_text
 from warehouse.clock import now
 from warehouse.settings import load_settings
 
@@ -91,6 +92,7 @@ def adjust(
     from warehouse.adjustments import adjust as write_adjustments
     from warehouse.adjustments import read_lines
     from warehouse.periods import read_closed
+    from warehouse.prices import amounts_of
 
     settings, at = load_settings(), now()
     approval = read_approval(settings, requester_token, approver_token, at)
@@ -98,7 +100,8 @@ def adjust(
     asked = AdjustmentCase(case_id=case, reason=reason, billing_period=billed_in, adjusted_at=at, **vars(approval))
     written = write_adjustments(settings, asked, read_lines(file))
     total = sum(one.delta_clicks for one in written)
-    note(f"case {case}: {len(written)} lines, {total:+,} clicks, billed in {billed_in}")
+    money = "".join(f", {amount_text(micros, name)}" for name, micros in amounts_of(settings, written).items())
+    note(f"case {case}: {len(written)} lines, {total:+,} clicks{money}, billed in {billed_in}")
 
 
 @app.command("list")

@@ -29,7 +29,7 @@ from domain.settings import Settings
 from warehouse.adjustments import read_adjustments
 from warehouse.disputes import read_dispute
 from warehouse.pack.evidence import Evidence, refuse_unsealed
-from warehouse.prices import read_prices
+from warehouse.prices import price_table, read_prices
 from warehouse.schema import arrow_schema
 from warehouse.tables import ADJUSTMENTS, SEALS
 
@@ -37,13 +37,6 @@ HERE = Path(__file__).resolve().parent
 LONG_AGO = (1980, 1, 1, 0, 0, 0)
 """The time of every file in the zip: the earliest that there is."""
 READABLE = 0o100644 << 16
-_PRICES: dict[str, pa.DataType] = {
-    "ad_id": pa.int64(),
-    "valid_from": pa.timestamp("us", tz="UTC"),
-    "price_micros": pa.int64(),
-    "currency": pa.string(),
-}
-PRICES = pa.schema(_PRICES)
 SUMS = "sha256sums.txt"
 
 
@@ -78,12 +71,11 @@ def _write_files(settings: Settings, dispute: Dispute, evidence: Evidence, folde
         for one in read_adjustments(settings)
         if one.advertiser_id == dispute.advertiser_id and one.charge_hour in set(dispute.hours)
     ]
-    prices = [row._asdict() for row in read_prices(settings, dispute.advertiser_id)]
     event_count = _write_table(folder, "clicks", evidence.clicks())
     _write_table(folder, "invoice_rows", invoice.to_reader())
     _write_table(folder, "verdicts", evidence.verdicts())
     _write_table(folder, "adjustments", _reader(adjustments, arrow_schema(ADJUSTMENTS)))
-    _write_table(folder, "prices", _reader([{name: row[name] for name in PRICES.names} for row in prices], PRICES))
+    _write_table(folder, "prices", price_table(read_prices(settings, dispute.advertiser_id)).to_reader())
     _write_table(folder, "seals", _reader([seal.columns() for seal in evidence.seals], arrow_schema(SEALS)))
     _write_csv(folder, "foreign_hashes", evidence.foreign_hashes())
     _write_json(folder / "pack.json", _about(dispute, evidence, raw_counts))

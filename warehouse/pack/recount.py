@@ -58,6 +58,10 @@ class Pack:
         for row in sorted(self.tables["seals"], key=lambda row: int(row["revision"])):
             if row["hour"] in self.hours and int(row["seal_number"]) <= self.publication["seal_number"]:
                 self.held[row["hour"]] = row
+        self.cuts: dict[str, dict[str, int]] = {hour: json.loads(row["cut"]) for hour, row in self.held.items()}
+        self.prices: dict[str, list[Row]] = {}
+        for row in self.tables["prices"]:
+            self.prices.setdefault(row["ad_id"], []).append(row)
 
     @property
     def hours(self) -> list[str]:
@@ -68,8 +72,7 @@ class Pack:
 
     def below_cut(self, hour: str, row: Row) -> bool:
         """Whether a row was read when the hour was sealed."""
-        ends: dict[str, int] = json.loads(self.held[hour]["cut"])
-        return int(row["offset"]) < ends.get(f"{row['log']}:{row['partition']}", 0)
+        return int(row["offset"]) < self.cuts[hour].get(f"{row['log']}:{row['partition']}", 0)
 
 
 def instant(text: str) -> datetime:
@@ -294,9 +297,12 @@ def foreign_sums(path: Path) -> dict[str, list[int]]:
 def digest_findings(pack: Pack) -> Iterator[str]:
     """Of each hour the own billable clicks and the others' hashes add up to the sealed count and digest."""
     foreign = foreign_sums(pack.folder / "foreign_hashes.csv")
+    by_hour: dict[str, list[Row]] = {}
+    for row in pack.clicks:
+        by_hour.setdefault(row["hour"], []).append(row)
     for hour, seal in pack.held.items():
         count, *sums = foreign.get(hour, [0] * 9)
-        own = [row for row in pack.clicks if row["hour"] == hour and row["outcome"] == "billable"]
+        own = [row for row in by_hour.get(hour, []) if row["outcome"] == "billable"]
         for row in own:
             sums = [total + word for total, word in zip(sums, words_of(row), strict=True)]
         digest = "".join(f"{total % 2**32:08x}" for total in sums)
@@ -306,7 +312,7 @@ def digest_findings(pack: Pack) -> Iterator[str]:
             )
         if digest != seal["digest"]:
             yield differing(f"hour {hour}, digest of its billable clicks", digest, f"{seal['digest']} as sealed")
-        excluded = Counter(row["reason"] for row in pack.clicks if row["hour"] == hour and row["outcome"] == "excluded")
+        excluded = Counter(row["reason"] for row in by_hour.get(hour, []) if row["outcome"] == "excluded")
         for reason, clicks in excluded.items():
             sealed = json.loads(seal["excluded_clicks"]).get(reason, 0)
             if clicks > sealed:
@@ -315,8 +321,7 @@ def digest_findings(pack: Pack) -> Iterator[str]:
 
 def price_at(pack: Pack, ad_id: str, minute: str) -> tuple[str, str]:
     """Price and currency of the ad at the start of a minute."""
-    rows = [row for row in pack.tables["prices"] if row["ad_id"] == ad_id]
-    valid = [row for row in rows if instant(row["valid_from"]) <= instant(minute)]
+    valid = [row for row in pack.prices.get(ad_id, []) if instant(row["valid_from"]) <= instant(minute)]
     newest = max(valid, key=lambda row: instant(row["valid_from"]), default=None)
     return (newest["price_micros"], newest["currency"]) if newest else ("", "")
 

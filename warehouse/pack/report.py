@@ -8,18 +8,14 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 
-import pyarrow as pa
-
-from domain.adjustments import Adjustment
 from domain.buckets import hour_of
 from domain.disputes import Dispute
 from domain.seals import Seal
 from domain.settings import Settings
 from warehouse.adjustments import read_adjustments
 from warehouse.pack.evidence import Evidence, seals_of_hours
-from warehouse.prices import read_prices, with_money
+from warehouse.prices import AdjustmentMoney, adjustments_with_money
 
 
 @dataclass
@@ -36,14 +32,14 @@ class HourOfAd:
 class DisputeReport:
     """What is known of a dispute now.
 
-    ``hours``: by hour and ad. ``seals``: of its hours, revisions included. ``adjustments`` with their amounts, None
-    where the ad had no price. ``missing_hours`` are not sealed and published: their clicks are in no figure.
+    ``hours``: by hour and ad. ``seals``: of its hours, revisions included. ``adjustments`` with what they cost.
+    ``missing_hours`` are not sealed and published: their clicks are in no figure.
     """
 
     dispute: Dispute
     hours: dict[tuple[datetime, int], HourOfAd]
     seals: list[Seal]
-    adjustments: list[tuple[Adjustment, int | None, str | None]]
+    adjustments: list[AdjustmentMoney]
     missing_hours: list[datetime]
 
     @property
@@ -78,15 +74,8 @@ def read_report(settings: Settings, dispute: Dispute) -> DisputeReport:
         )
 
 
-def _adjustments(settings: Settings, dispute: Dispute) -> list[tuple[Adjustment, int | None, str | None]]:
-    """Those of the hours of the dispute, each with what it costs at the price of its charge hour."""
+def _adjustments(settings: Settings, dispute: Dispute) -> list[AdjustmentMoney]:
+    """Those of the hours of the dispute."""
     hours, own = set(dispute.hours), dispute.advertiser_id
     found = [one for one in read_adjustments(settings) if one.advertiser_id == own and one.charge_hour in hours]
-    columns: dict[str, list[Any]] = {
-        "advertiser_id": [one.advertiser_id for one in found],
-        "ad_id": [one.ad_id for one in found],
-        "charge_hour": [one.charge_hour for one in found],
-        "clicks": [one.delta_clicks for one in found],
-    }
-    money = with_money(pa.table(columns), read_prices(settings, own), "charge_hour").to_pylist()
-    return [(one, row["amount_micros"], row["currency"]) for one, row in zip(found, money, strict=True)]
+    return adjustments_with_money(settings, found)
