@@ -36,8 +36,10 @@ SEAL_NUMBERS = ("seal_number", "revision", "raw_clicks", "billable_clicks", "ver
 SEAL_INTEGERS = (*SEAL_NUMBERS, "rule_version", "horizon_days")
 KNOWN_RULES = {"1", "2"}
 DUPLICATES = ("duplicate", "conflicting_duplicate")
+HOUR = timedelta(hours=1)
 GENESIS = "0" * 64
 SHOWN_AT_MOST = 20
+UNREADABLE = (OSError, ValueError, TypeError, LookupError, duckdb.Error)
 Row = dict[str, str]
 Outcome = tuple[str, str, str, str]
 """Outcome, reason, winner, verdict."""
@@ -53,6 +55,9 @@ class Pack:
         self.tables = {name: read_csv(folder / f"{name}.csv") for name in TABLES}
         self.own = str(self.about["dispute"]["advertiser_id"])
         self.start, self.end = instant(self.about["dispute"]["start"]), instant(self.about["dispute"]["end"])
+        first = self.start.replace(minute=0)
+        hour_count = -((first - self.end) // HOUR)  # rounded up
+        self.hours = {text_of(first + number * HOUR) for number in range(hour_count)}
         self.clicks = [row for row in self.tables["clicks"] if row["outcome"] != "look_back"]
         self.held: dict[str, Row] = {}
         for row in sorted(self.tables["seals"], key=lambda row: int(row["revision"])):
@@ -62,13 +67,6 @@ class Pack:
         self.prices: dict[str, list[Row]] = {}
         for row in self.tables["prices"]:
             self.prices.setdefault(row["ad_id"], []).append(row)
-
-    @property
-    def hours(self) -> list[str]:
-        """Each hour that the range touches."""
-        first = self.start.replace(minute=0)
-        count = -((first - self.end) // timedelta(hours=1))
-        return [text_of(first + index * timedelta(hours=1)) for index in range(count)]
 
     def below_cut(self, hour: str, row: Row) -> bool:
         """Whether a row was read when the hour was sealed."""
@@ -174,7 +172,7 @@ def chain_findings(pack: Pack) -> Iterator[str]:
 
 def hour_findings(pack: Pack) -> Iterator[str]:
     """Each hour has a seal of a rule that is known here, and all of its raw events are still there."""
-    for hour in pack.hours:
+    for hour in sorted(pack.hours):
         if hour not in pack.held:
             yield differing(f"hour {hour}", "no seal", "one that is published")
             continue
@@ -190,7 +188,6 @@ def hour_findings(pack: Pack) -> Iterator[str]:
 
 def click_findings(pack: Pack) -> Iterator[str]:
     """Each click belongs to the advertiser, and to the minute and hour that it is filed under."""
-    hours = set(pack.hours)
     for row in pack.tables["clicks"]:
         where, minute = named("clicks", row), text_of(instant(row["clicked_at"]).replace(second=0, microsecond=0))
         if row["advertiser_id"] != pack.own:
@@ -203,8 +200,8 @@ def click_findings(pack: Pack) -> Iterator[str]:
             yield differing(
                 f"{where}, raw_clicks", f"a payload that says another {row['contradiction']}", "what stands beside it"
             )
-        if row["outcome"] != "look_back" and row["hour"] not in hours:
-            yield differing(f"{where}, hour", row["hour"], "one of the dispute")
+        if (row["outcome"] != "look_back") != (row["hour"] in pack.hours):
+            yield differing(f"{where}, outcome", row["outcome"], "look_back in other hours, and nowhere else")
 
 
 def order_of(row: Row) -> tuple[Any, ...]:
@@ -355,7 +352,7 @@ def findings_of(check: Callable[[Pack], Iterator[str]], pack: Pack) -> list[str]
     """What a check finds; that it cannot read what it needs is a finding, too."""
     try:
         return list(check(pack))
-    except (OSError, ValueError, TypeError, LookupError, duckdb.Error) as error:
+    except UNREADABLE as error:
         return [f"cannot be checked, a file is not what it should be: {error!r}"]
 
 
@@ -365,7 +362,12 @@ def main(folder: Path, kept_head: str | None = None) -> int:
         *(manifest_findings, twin_findings, chain_findings, hour_findings, click_findings, outcome_findings),
         *(digest_findings, invoice_findings),
     )
-    pack, count = Pack(folder, kept_head), 0
+    count = 0
+    try:
+        pack = Pack(folder, kept_head)
+    except UNREADABLE as error:
+        print(f"a file is not what it should be: {error!r}\ndiffers in 1 place")
+        return 1
     for check in checks:
         found = findings_of(check, pack)
         count += len(found)

@@ -161,6 +161,10 @@ CHANGES: dict[str, tuple[Callable[[Files], Files], list[str]]] = {
             DIGEST,
         ],
     ),
+    "a click that shall not be judged": (
+        _set("clicks", 9, outcome="look_back", reason=None, verdict_id=None),
+        ["click 1:0:9 of 2026-11-30T09:14:00Z, outcome: found look_back, expected look_back in other"],
+    ),
     "fraud that shall be billed": (
         _set("clicks", 9, outcome="billable", reason=None, verdict_id=None),
         [
@@ -257,6 +261,24 @@ def test_a_file_that_is_not_as_it_was_packed(
     assert code == 1
     assert lines[-1].startswith("differs in ")
     assert f"  - file {name}: found {hashlib.sha256(changed).hexdigest()}, expected" in "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda files: files | {"clicks.parquet": b"PAR1"},
+        lambda files: {name: content for name, content in files.items() if name != "clicks.csv"},
+        lambda files: files | {"pack.json": b"{"},
+        _set("seals", 0, "csv", revision="none"),
+    ],
+    ids=["no Parquet", "no clicks", "no JSON", "no number"],
+)
+def test_a_file_that_is_none(
+    packed: Files, tmp_path: Path, capsys: pytest.CaptureFixture[str], change: Callable[[Files], Files]
+) -> None:
+    code, lines = _recount_here(capsys, tmp_path, change(packed))
+    assert (code, lines[-1].startswith("differs in ")) == (1, True)
+    assert "a file is not what it should be: " in "\n".join(lines)
 
 
 def test_a_head_that_was_kept(packed: Files, tmp_path: Path) -> None:
