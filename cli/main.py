@@ -32,6 +32,7 @@ COMMANDS: dict[str, str] = {
     "export": "write the statement of an advertiser for a closed period",
     "verify": "recount sealed hours from the raw log alone, and check the chain of seals",
     "period": "close billing periods for ever, and list the closed ones",
+    "dispute": "open disputes, see what they rest on, pack the evidence, resolve them",
     "servers": "the click servers, and how one that will not come back is retired",
     "token": "make a token with which an advertiser reads its own counts",
     "reset": "delete the folder of state",

@@ -40,6 +40,7 @@ class Settings:
     grace_seconds: int = _setting(300, "an hour is not reconciled sooner than this after its end", (0, 86_400))
     drift_alert_per_mille: int = _setting(1, "drift above this share of an advertiser's clicks alerts", (0, 1_000))
     drift_floor_clicks: int = _setting(5, "drift of up to this many clicks an hour never alerts", (0, 1_000_000))
+    dispute_hold_days: int = _setting(365, "a dispute's hours are held this long after it is resolved", (0, 36_500))
     spark_master: str = _setting("local[2]", "where Spark runs")
     spark_driver_heap_mib: int = _setting(1_200, "heap of a Spark driver", (512, 262_144))
     shuffle_partitions: int = _setting(4, "Spark shuffle partitions; frozen into a checkpoint", (1, 10_000))

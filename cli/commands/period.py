@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.console import note, out, print_table, warn
+from cli.console import note, out, print_json, print_table, warn
 from cli.files import check_writable, write_whole
 from domain.errors import UsageError
 from domain.periods import CloseRefusedError, parse_period, period_of
+from domain.prices import amount_text
 from warehouse.clock import now
 from warehouse.settings import load_settings
 
 if TYPE_CHECKING:
+    from domain.disputes import Dispute
     from domain.periods import PeriodClose
+    from warehouse.closing import ClosePlan
 
 app = typer.Typer(help="Billing periods, and what comes after a close.", no_args_is_help=True, add_completion=False)
 
@@ -30,22 +34,29 @@ def close(
     actor: Annotated[str, typer.Option(help="Who closes it; it goes into the certificate.")],
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what stands against it; close nothing.")] = False,
     certificate: CertificateFile = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object: certificate, reasons, disputes.")] = False,
 ) -> None:
     """Close a month for ever and print its certificate. Ends with 1 and every reason if it cannot be closed."""
     from warehouse.closing import close_period, plan_close
+    from warehouse.disputes import open_disputes
 
     asked, settings = parse_period(period), load_settings()
     if certificate is not None:
         check_writable(certificate)
-    plan = plan_close(settings, asked, actor, now())
+    plan, disputes = plan_close(settings, asked, actor, now()), open_disputes(settings, asked.start, asked.end)
+    for dispute in disputes:
+        warn(f"open dispute {dispute.case_id} of advertiser {dispute.advertiser_id}: its outcome will be an adjustment")
+    closed = None if dry_run or plan.close is None else close_period(settings, asked, actor, now)
+    if as_json:
+        print_json(_close_document(plan, closed, disputes))
     if plan.close is None:
         for reason in plan.reasons:
             warn(f"- {reason}")
         raise CloseRefusedError(asked, plan.reasons)
-    if dry_run:
+    if closed is not None:
+        _hand_out(closed, certificate, is_shown=not as_json)
+    elif not as_json:
         note(f"period {asked} can be closed: {plan.close.billable_clicks:,} clicks in {plan.close.hour_count} hours")
-        return
-    _hand_out(close_period(settings, asked, actor, now), certificate)
 
 
 @app.command()
@@ -81,6 +92,7 @@ def adjust(
     from warehouse.adjustments import adjust as write_adjustments
     from warehouse.adjustments import read_lines
     from warehouse.periods import read_closed
+    from warehouse.prices import amounts_of
 
     settings, at = load_settings(), now()
     approval = read_approval(settings, requester_token, approver_token, at)
@@ -88,7 +100,8 @@ def adjust(
     asked = AdjustmentCase(case_id=case, reason=reason, billing_period=billed_in, adjusted_at=at, **vars(approval))
     written = write_adjustments(settings, asked, read_lines(file))
     total = sum(one.delta_clicks for one in written)
-    note(f"case {case}: {len(written)} lines, {total:+,} clicks, billed in {billed_in}")
+    money = "".join(f", {amount_text(micros, name)}" for name, micros in amounts_of(settings, written).items())
+    note(f"case {case}: {len(written)} lines, {total:+,} clicks{money}, billed in {billed_in}")
 
 
 @app.command("list")
@@ -104,8 +117,20 @@ def list_periods() -> None:
     print_table(columns, rows)
 
 
-def _hand_out(closed: PeriodClose, certificate: Path | None) -> None:
+def _close_document(plan: ClosePlan, closed: PeriodClose | None, disputes: list[Dispute]) -> dict[str, object]:
+    """``certificate`` is null where nothing was closed."""
+    said = ("case_id", "advertiser_id", "start", "end", "claim", "opened_at")
+    return {
+        "period": str(plan.period),
+        "certificate": None if closed is None else json.loads(closed.certificate()),
+        "reasons": plan.reasons,
+        "open_disputes": [{name: getattr(dispute, name) for name in said} for dispute in disputes],
+    }
+
+
+def _hand_out(closed: PeriodClose, certificate: Path | None, is_shown: bool = True) -> None:
     """The printed lines are the file's: a full disk after a close loses nothing that is not on the screen."""
-    out.print(closed.certificate().decode().rstrip("\n"), markup=False)
+    if is_shown:
+        out.print(closed.certificate().decode().rstrip("\n"), markup=False)
     if certificate is not None:
         write_whole(certificate, closed.certificate())

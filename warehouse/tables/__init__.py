@@ -5,6 +5,7 @@ from warehouse.tables.adjustments import ADJUSTMENTS
 from warehouse.tables.ads import ADS
 from warehouse.tables.click_exclusions import CLICK_EXCLUSIONS
 from warehouse.tables.click_identities import CLICK_IDENTITIES
+from warehouse.tables.disputes import DISPUTES
 from warehouse.tables.drift import DRIFT
 from warehouse.tables.final_clicks_day import FINAL_CLICKS_DAY
 from warehouse.tables.final_clicks_hour import FINAL_CLICKS_HOUR
@@ -45,6 +46,7 @@ TABLES: dict[str, Table] = {
         PUBLICATIONS,
         PERIOD_CLOSES,
         ADJUSTMENTS,
+        DISPUTES,
         VERIFICATIONS,
         LOGS,
     )
