@@ -31,6 +31,8 @@ COMMANDS: dict[str, str] = {
     "final-until": "up to when every hour is sealed",
     "export": "write the statement of an advertiser for a closed period",
     "verify": "recount sealed hours from the raw log alone, and check the chain of seals",
+    "what-if": "what another rule would have billed of sealed hours; changes nothing",
+    "head": "keep the newest numbers and hashes of the ledgers somewhere else",
     "period": "close billing periods for ever, and list the closed ones",
     "dispute": "open disputes, see what they rest on, pack the evidence, resolve them",
     "servers": "the click servers, and how one that will not come back is retired",

@@ -51,6 +51,8 @@ class Settings:
     dagster_port: int = _setting(18300, "port of the Dagster page", PORTS)
     bind_address: str = _setting("127.0.0.1", "address the services listen on")
     server_id: str = _setting("edge-1", "name of this click server")
+    head_target: str = _setting("", "where heads of the ledgers are kept: a folder, or s3://bucket/prefix")
+    head_retention_days: int = _setting(0, "how long an object store locks a kept head; 0 locks none", (0, 36_500))
     ads_file: str = _setting("", "catalogue of ads (JSON lines) for the ads snapshot; empty means home/ads.jsonl")
 
     @property

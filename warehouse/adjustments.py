@@ -12,7 +12,7 @@ from typing import Any
 
 from deltalake import DeltaTable
 
-from domain.adjustments import Adjustment, AdjustmentCase, AdjustmentLine, adjustments_of
+from domain.adjustments import Adjustment, AdjustmentCase, AdjustmentLine, adjustments_of, chain_adjustments
 from domain.buckets import parse_utc
 from domain.errors import UsageError
 from domain.events import MAX_INT64
@@ -39,14 +39,16 @@ def adjust(settings: Settings, case: AdjustmentCase, lines: Sequence[AdjustmentL
     """
     with writer_lock(settings, SEAL_LOCK):
         snapshot = open_table(settings, NAME)
-        fresh = adjustments_of(
+        known = _adjustments(snapshot)
+        lines_of_case = adjustments_of(
             case,
             lines,
             closed=read_closed(settings),
             held=current_seals(read_seals(settings)),
-            known_cases=frozenset(one.case_id for one in _adjustments(snapshot)),
+            known_cases=frozenset(one.case_id for one in known),
         )
-        append_after(settings, NAME, snapshot, [_columns(one) for one in fresh])
+        fresh = chain_adjustments(known, lines_of_case)
+        append_after(settings, NAME, snapshot, [one.columns() for one in fresh])
     return fresh
 
 
@@ -83,10 +85,6 @@ def _are_counts(said: dict[str, Any]) -> bool:
     numbers = [said[name] for name in (*IDS, "delta_clicks")]
     are_whole = all(type(number) is int and abs(number) <= MAX_INT64 for number in numbers)
     return are_whole and all(said[name] >= 1 for name in IDS)
-
-
-def _columns(one: Adjustment) -> dict[str, Any]:
-    return vars(one) | {"billing_period": str(one.billing_period)}
 
 
 def _adjustments(snapshot: DeltaTable) -> list[Adjustment]:

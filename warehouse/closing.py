@@ -30,6 +30,12 @@ class ClosePlan:
     close: PeriodClose | None
     close_count: int
 
+    def required(self) -> PeriodClose:
+        """The close; ``CloseRefusedError`` with every reason if there can be none."""
+        if self.close is None:
+            raise CloseRefusedError(self.period, self.reasons)
+        return self.close
+
 
 def plan_close(settings: Settings, period: Period, actor: str, now: datetime) -> ClosePlan:
     """What closing the period now would do. Reads only."""
@@ -43,13 +49,21 @@ def plan_close(settings: Settings, period: Period, actor: str, now: datetime) ->
     return ClosePlan(period, tuple(reasons), close, len(closes))
 
 
-def close_period(settings: Settings, period: Period, actor: str, clock: Callable[[], datetime]) -> PeriodClose:
+def close_period(
+    settings: Settings,
+    period: Period,
+    actor: str,
+    clock: Callable[[], datetime],
+    recounted: PeriodClose | None = None,
+) -> PeriodClose:
     """Closes the period, for ever. Atomic; a repeat is refused.
 
+    ``recounted``: the close as it was planned when all hours were recounted, which takes a while.
     ``CloseRefusedError`` names every reason against it, ``WriterBusyError`` who seals at this moment.
     """
     with writer_lock(settings, SEAL_LOCK):
         plan = plan_close(settings, period, actor, clock())
-        if plan.close is None:
-            raise CloseRefusedError(period, plan.reasons)
-        return append_close(settings, plan.close, plan.close_count)
+        close = plan.required()
+        if recounted is not None and recounted.root_digest != close.root_digest:
+            raise CloseRefusedError(period, ["hours of it were sealed anew while it was recounted"])
+        return append_close(settings, close, plan.close_count)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from domain.buckets import hour_of
+from domain.counting import RULE_VERSION
 from domain.finality import final_until
 from domain.periods import Period, PeriodClose, parse_period
 from domain.publications import Publication, PublicationDraft, chain_draft
@@ -57,6 +58,15 @@ def _clicks_by_hour(rows: Sequence[Clicks]) -> Counter[datetime]:
     for row in rows:
         clicks[hour_of(row.at)] += row.clicks
     return clicks
+
+
+def settle_quiet_month(tables: CountsTables, period: Period) -> None:
+    """Seals and publishes all hours of a month without a click, so that each of them recounts."""
+    nothing = {"raw_clicks": 0, "billable_clicks": 0, "excluded_clicks": {}, "digest": "0" * 64, "cut": {}}
+    said = nothing | {"rule_version": RULE_VERSION}
+    drafts = [seal_draft(hour=hour, attempt=f"attempt-{hour:%Y%m%dT%H}", **said) for hour in period.hours]
+    append_seals(tables.settings, drafts, len(read_seals(tables.settings)), CLOSED_AT)
+    tables.publish(tables.write_final([]))
 
 
 def _draft(hour: datetime, clicks: Counter[datetime] | None) -> SealDraft:
