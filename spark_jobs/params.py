@@ -103,7 +103,7 @@ class HourReceipt:
     """What was done with one hour. Counts are clicks; ``excluded_clicks`` is by reason, ``digest`` of the billable set.
 
     ``unexplained_clicks``: live and final differ by these for no known cause. ``alert_count``: advertisers over the
-    bar.
+    bar. ``late_arrival_count``: clicks beyond the cut that the hour had; a revision has taken them in.
     """
 
     hour: datetime

@@ -146,16 +146,22 @@ def _count_day(run: _Run, day: date, plans: Sequence[HourPlan]) -> dict[datetime
         found, drift = _write_attempt(run, count.of_hours(attempts), attempts) if due else ({}, {})
     pinned = partial(_draft, run, verdict_set=verdict_set)
     drafts = [pinned(one, attempts[one.hour.hour], found[one.hour.hour], held=held.get(one.hour)) for one in due]
-    receipts = _seal(run, drafts, drift) if due else {}
+    receipts = _seal(run, due, drafts, drift) if due else {}
     if same:
         receipts |= _confirm(run, [one for one in plans if one.hour.hour in same], held, verdict_set)
     return receipts
 
 
-def _seal(run: _Run, drafts: Sequence[SealDraft], drift: Mapping[int, HourDrift]) -> dict[datetime, HourReceipt]:
+def _seal(
+    run: _Run, plans: Sequence[HourPlan], drafts: Sequence[SealDraft], drift: Mapping[int, HourDrift]
+) -> dict[datetime, HourReceipt]:
+    """One commit; a draft for each plan."""
     seals = {seal.hour: seal for seal in seal_attempts(run.settings, drafts, run.clock)}
     run.after_step("sealed")
-    return {draft.hour: _sealed_receipt(draft, seals.get(draft.hour), drift[draft.hour.hour]) for draft in drafts}
+    return {
+        one.hour: _sealed_receipt(one, draft, seals.get(one.hour), drift[one.hour.hour])
+        for one, draft in zip(plans, drafts, strict=True)
+    }
 
 
 def _confirm(
@@ -232,7 +238,7 @@ def _verified_receipt(one: HourPlan, seal: Seal) -> HourReceipt:
     )
 
 
-def _sealed_receipt(draft: SealDraft, seal: Seal | None, drift: HourDrift) -> HourReceipt:
+def _sealed_receipt(one: HourPlan, draft: SealDraft, seal: Seal | None, drift: HourDrift) -> HourReceipt:
     if seal is None:
         return HourReceipt(draft.hour, "blocked", reasons=("somebody else sealed it while it was being counted",))
     return HourReceipt(
@@ -247,4 +253,5 @@ def _sealed_receipt(draft: SealDraft, seal: Seal | None, drift: HourDrift) -> Ho
         live_clicks=drift.live,
         unexplained_clicks=drift.unexplained,
         alert_count=drift.alert_count,
+        late_arrival_count=one.late_arrival_count,
     )
