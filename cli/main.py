@@ -27,6 +27,7 @@ COMMANDS: dict[str, str] = {
     "ads": "the catalogue of ads",
     "verdicts": "fraud verdicts, taken in from files",
     "reconcile": "reconcile and seal hours",
+    "proposals": "sealed hours that deserve another look: late clicks, newer verdicts",
     "counts": "clicks of ads by minute, hour or day, each row final or live",
     "final-until": "up to when every hour is sealed",
     "export": "write the statement of an advertiser for a closed period",

@@ -156,12 +156,13 @@ def reasons_against_close(
     seals: Sequence[Seal],
     publications: Sequence[Publication],
     closed: ClosedPeriods,
+    proposed: Sequence[datetime] = (),
     filled: Collection[datetime] = (),
 ) -> list[str]:
     """Every reason why the period cannot be closed now, in words; empty if it can.
 
-    ``seals`` and ``publications`` are whole ledgers in the order of their chains. ``filled``: hours of the period in
-    which raw has a click.
+    ``seals`` and ``publications`` are whole ledgers in the order of their chains. Hours of the period: ``proposed``,
+    ascending, those for which a revision is proposed; ``filled``, those in which raw has a click.
     """
     if closed.holds(period.start):
         is_closed = period in closed.periods
@@ -175,6 +176,9 @@ def reasons_against_close(
     shown = publications[-1].seal_number if publications else 0
     hidden = (hour for hour in period.hours if hour in sealed and sealed[hour].seal_number > shown)
     reasons += [f"{run} sealed, but not published" for run in _runs(hidden)]
+    reasons += [
+        f"{run} proposed for a revision: apply or dismiss it by `tallystick proposals`" for run in _runs(proposed)
+    ]
     earlier = {period_of(hour) for hour in sealed if hour < period.start} - closed.periods
     reasons += [f"period {one} is open, and hours of it are sealed: close it first" for one in sorted(earlier)]
     return reasons

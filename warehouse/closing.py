@@ -13,6 +13,7 @@ from domain.errors import UsageError
 from domain.periods import CloseRefusedError, Period, PeriodClose, close_of, closed_periods, reasons_against_close
 from domain.settings import Settings
 from warehouse.filled_hours import filled_hours
+from warehouse.hour_findings import read_findings
 from warehouse.locks import writer_lock
 from warehouse.periods import append_close, read_closes
 from warehouse.publications import read_publications
@@ -43,6 +44,7 @@ def plan_close(settings: Settings, period: Period, actor: str, now: datetime) ->
     if not actor.strip():
         raise UsageError("no actor", "the name of who closes the period", "give --actor")
     closes, seals = read_closes(settings), read_seals(settings)
+    proposed = [one.hour for one in read_findings(settings, period.hours)]
     reasons = reasons_against_close(
         period,
         now,
@@ -50,6 +52,7 @@ def plan_close(settings: Settings, period: Period, actor: str, now: datetime) ->
         publications=read_publications(settings),
         closed=closed_periods(closes),
         filled=filled_hours(settings, period),
+        proposed=proposed,
     )
     close = None if reasons else close_of(period, seals, actor, now)
     return ClosePlan(period, tuple(reasons), close, len(closes))

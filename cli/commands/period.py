@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +12,8 @@ import typer
 
 from cli.console import counting, note, out, print_json, print_table, warn
 from cli.files import check_writable, write_whole
+from cli.hours import whole_hour
+from domain.buckets import format_utc
 from domain.errors import UsageError
 from domain.periods import CloseRefusedError, parse_period, period_of
 from domain.prices import amount_text
@@ -18,6 +21,7 @@ from warehouse.clock import now
 from warehouse.settings import load_settings
 
 if TYPE_CHECKING:
+    from domain.adjustments import AdjustmentLine
     from domain.disputes import Dispute
     from domain.periods import Period, PeriodClose
     from domain.settings import Settings
@@ -82,8 +86,11 @@ def show(
 
 @app.command()
 def adjust(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The lines, a JSON object each.")],
+    file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="The lines, a JSON object each.")] = None,
     *,
+    proposals: Annotated[
+        list[str] | None, typer.Option("--proposal", metavar="HOUR", help="Lines that are proposed of a closed hour.")
+    ] = None,
     case: Annotated[str, typer.Option(help="The case; one is adjusted once.")],
     reason: Annotated[str, typer.Option(help="Why; it stands on the statement.")],
     requester_token: Annotated[Path, typer.Option(metavar="FILE", help="File with the token of who asks.")],
@@ -92,11 +99,11 @@ def adjust(
         str | None, typer.Option(help="What bills it; the month that follows the closed ones.")
     ] = None,
 ) -> None:
-    """Bill differences of closed months in an open one. Needs two people."""
+    """Bill differences of closed months in an open one: those of a file, or as proposed. Needs two people."""
     from domain.adjustments import AdjustmentCase
     from services.approvals import read_approval
     from warehouse.adjustments import adjust as write_adjustments
-    from warehouse.adjustments import read_lines
+    from warehouse.adjustments import read_adjustments, read_lines
     from warehouse.periods import read_closed
     from warehouse.prices import amounts_of
 
@@ -104,7 +111,9 @@ def adjust(
     approval = read_approval(settings, requester_token, approver_token, at)
     billed_in = parse_period(billing_period) if billing_period else period_of(read_closed(settings).closed_until or at)
     asked = AdjustmentCase(case_id=case, reason=reason, billing_period=billed_in, adjusted_at=at, **vars(approval))
-    written = write_adjustments(settings, asked, read_lines(file))
+    lines, known_count = read_lines(file) if file else [], len(read_adjustments(settings))
+    lines += _proposed_lines(settings, [whole_hour("--proposal", hour) for hour in proposals or ()])
+    written = write_adjustments(settings, asked, lines, known_count if proposals else None)
     total = sum(one.delta_clicks for one in written)
     money = "".join(f", {amount_text(micros, name)}" for name, micros in amounts_of(settings, written).items())
     note(f"case {case}: {len(written)} lines, {total:+,} clicks{money}, billed in {billed_in}")
@@ -146,6 +155,22 @@ def _close_document(
         "reasons": reasons,
         "open_disputes": [{name: getattr(dispute, name) for name in said} for dispute in disputes],
     }
+
+
+def _proposed_lines(settings: Settings, hours: list[datetime]) -> list[AdjustmentLine]:
+    from quality.proposals import read_proposals
+
+    if not hours:
+        return []
+    lines = {one.hour: list(one.lines) for one in read_proposals(settings, hours, note) if one.kind == "adjustment"}
+    for hour in hours:
+        if hour not in lines:
+            raise UsageError(
+                f"no adjustment is proposed of hour {format_utc(hour)}",
+                "an hour of a closed period out of `tallystick proposals list`",
+                "name one of them",
+            )
+    return [line for hour in sorted(lines) for line in lines[hour]]
 
 
 def _hand_out(closed: PeriodClose, certificate: Path | None, is_shown: bool = True) -> None:
