@@ -11,6 +11,7 @@ import pytest
 from domain.adjustments import AdjustmentRefusedError
 from domain.ads import Ad
 from domain.buckets import parse_utc
+from domain.chain import broken_links
 from domain.errors import UsageError
 from domain.periods import period_of
 from tests.domain.test_adjustments import CASE, LINE
@@ -39,6 +40,15 @@ def test_a_case_comes_back_and_is_adjusted_once(tables: CountsTables) -> None:
     with pytest.raises(AdjustmentRefusedError, match="case C-1: it was adjusted before"):
         adjust(tables.settings, CASE, [LINE])
     assert read_adjustments(tables.settings) == fresh
+
+
+def test_all_cases_are_one_chain(tables: CountsTables) -> None:
+    """In the order of writing; a case called before another one may come after it."""
+    adjust(tables.settings, CASE, [LINE, LINE])
+    adjust(tables.settings, replace(CASE, case_id="A-1"), [LINE])
+    by_number = sorted(read_adjustments(tables.settings), key=lambda one: one.number)
+    assert [(one.number, one.case_id) for one in by_number] == [(1, "C-1"), (2, "C-1"), (3, "A-1")]
+    assert broken_links("adjustment", by_number) == []
 
 
 def test_one_wrong_line_writes_none(tables: CountsTables) -> None:

@@ -15,6 +15,7 @@ from warehouse.tables.late_clicks import LATE_CLICKS
 from warehouse.tables.live_clicks_minute import LIVE_CLICKS_MINUTE
 from warehouse.tables.logs import LOGS
 from warehouse.tables.period_closes import PERIOD_CLOSES
+from warehouse.tables.proposal_dismissals import PROPOSAL_DISMISSALS
 from warehouse.tables.publications import PUBLICATIONS
 from warehouse.tables.quarantined_clicks import QUARANTINED_CLICKS
 from warehouse.tables.raw_clicks import RAW_CLICKS
@@ -48,6 +49,7 @@ TABLES: dict[str, Table] = {
         ADJUSTMENTS,
         DISPUTES,
         VERIFICATIONS,
+        PROPOSAL_DISMISSALS,
         LOGS,
     )
 }
