@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
+import tempfile
 from datetime import timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +15,7 @@ from domain.buckets import HOUR as AN_HOUR
 from domain.buckets import MINUTE
 from domain.disputes import Claim, Dispute
 from domain.identity import LogPosition
+from domain.settings import Settings
 from domain.verdicts import ClickTarget, FraudVerdict
 from tests.support.sealed_world import HOUR, SEALED_AT, SealedWorld, logged, sealed_world
 from warehouse.ads import snapshot_ads
@@ -37,7 +42,17 @@ def dispute_world(home: Path) -> SealedWorld:
 
     Two more are outside of the range: at 0, before it, and at 13, after it.
     """
-    world = sealed_world(home)
+    made = _made_once()
+    shutil.copytree(made.settings.home, home, dirs_exist_ok=True)
+    return SealedWorld(Settings(home=home), list(made.log))
+
+
+@cache
+def _made_once() -> SealedWorld:
+    """Copied for each test, since making it takes far longer."""
+    folder = Path(tempfile.mkdtemp(prefix="tallystick-disputed-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    world = sealed_world(folder)
     world.archive(
         [
             logged(90, HOUR - timedelta(days=3), impression_id="early"),

@@ -53,6 +53,10 @@ def test_only_the_minutes_of_the_range(tmp_path: Path) -> None:
     narrow = open_dispute(world.settings, replace(CLAIM, start=START, end=START + 3 * MINUTE))
     one = read_report(world.settings, narrow).hours[HOUR, 1]
     assert (one.billable_clicks, one.excluded_clicks) == (1, {"duplicate": 1})
+    world.tamper("raw_clicks", lambda row: None if row["offset"] == 2 else row)
+    gone = read_report(world.settings, narrow)
+    assert (gone.incomplete_hours, gone.billable_clicks, gone.hours[HOUR, 1].excluded_clicks) == ([HOUR], 1, {})
+    assert report.incomplete_hours == []
 
 
 def test_revisions_and_adjustments(tmp_path: Path) -> None:
