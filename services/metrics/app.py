@@ -61,8 +61,9 @@ class MetricsService:
 
     async def metrics(self, request: Request) -> Response:
         """``GET /v1/ads/metrics``."""
-        caller = read_token(self._key, _bearer(request), self._now())
-        query = read_query(_parts(request), PARAMETER_NAME)
+        at = self._now()
+        caller = read_token(self._key, _bearer(request), at)
+        query = read_query(_parts(request), PARAMETER_NAME, at)
         if self._limiter.statistics().tasks_waiting >= MAX_WAITING:
             raise OverloadedError("too many questions at once", f"at most {MAX_WAITING} waiting", "ask again")
         answer = await to_thread.run_sync(self._answer, query, caller, limiter=self._limiter)
