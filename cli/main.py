@@ -30,6 +30,7 @@ COMMANDS: dict[str, str] = {
     "counts": "clicks of ads by minute, hour or day, each row final or live",
     "differences": "the clicks that only the live or only the final count of an hour has, each with its cause",
     "drift": "how far the live count was off in final hours, and how far it can be trusted",
+    "outcomes": "gross, net and invalid clicks by reason, and what never became a click event",
     "final-until": "up to when every hour is sealed",
     "export": "write the statement of an advertiser for a closed period",
     "verify": "recount sealed hours from the raw log alone, and check the chain of seals",

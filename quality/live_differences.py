@@ -23,7 +23,7 @@ from domain.buckets import HOUR, format_utc
 from domain.counting import CountKey
 from domain.errors import UsageError
 from domain.identity import LogPosition
-from domain.seals import Seal, current_seals
+from domain.seals import Seal
 from domain.settings import Settings
 from quality.live_differences_sql import (
     ASKED_SPAN_SQL,
@@ -37,9 +37,8 @@ from quality.live_differences_sql import (
     TOTALS_SQL,
 )
 from quality.slices import in_hours, place_of
+from warehouse.finality import published_seals
 from warehouse.layout import dataset_of, open_table
-from warehouse.publications import latest_publication
-from warehouse.seals import read_seals
 
 MEMORY_LIMIT = "512MB"
 Side = Literal["live", "final"]
@@ -148,9 +147,7 @@ def live_differences(settings: Settings, hour: datetime, advertiser_id: int | No
 
 
 def _published_seal(settings: Settings, hour: datetime) -> Seal:
-    publication = latest_publication(settings)
-    shown_up_to = publication.seal_number if publication else 0
-    seals = current_seals(seal for seal in read_seals(settings) if seal.seal_number <= shown_up_to)
+    seals = published_seals(settings)
     if hour not in seals:
         raise UsageError(f"hour {format_utc(hour)} is not final", "a sealed and published hour", "reconcile it first")
     return seals[hour]
