@@ -14,9 +14,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
-
-from pyspark.sql import SparkSession
+from typing import TYPE_CHECKING, Any
 
 from cli.commands.dispute import pack_to
 from domain.adjustments import Adjustment, AdjustmentCase
@@ -40,6 +38,9 @@ from warehouse.hour_findings import read_findings
 from warehouse.layout import dataset_of, open_table
 from warehouse.seals import read_seals
 from warehouse.verdicts import VerdictSet, append_set
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 FRAUD_CLICKS = 25
 """In each of the two hours of which somebody is judged."""

@@ -35,6 +35,7 @@ from spark_jobs.reconcile_checks import HourFigures, check_laws, figures
 from spark_jobs.reconcile_count import DayCount, counted_hours
 from spark_jobs.reconcile_drift import DayDrift, HourDrift
 from spark_jobs.reconcile_log import ClickLog
+from spark_jobs.reconcile_outcomes import write_outcomes
 from spark_jobs.reconcile_seal import read_sound_seals, seal_attempts, verdict_set_to_pin
 from spark_jobs.reconcile_verify import confirmation, differing_hours, verify_hours
 from spark_jobs.reconcile_written import written_attempt
@@ -194,6 +195,8 @@ def _write_attempt(
     with written_attempt(run.settings, count.day, count.cuts, attempts) as written:
         check_laws(written, count.day)
         found = figures(written, count.day, digests)
+        write_outcomes(run.settings, count.day, attempts, written)
+        run.after_step("outcomes written")
         drift = DayDrift(run.settings, count.day, attempts, repeats).write(written)
     run.after_step("drift written")
     return found, drift

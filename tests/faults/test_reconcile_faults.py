@@ -19,7 +19,7 @@ pytestmark = pytest.mark.spark
 
 CLICKS = [Click("a", 1), Click("b", 2, partition=1), Click("a", 3), Click("c", 4, kind="head"), Click("d", 61)]
 MORE = [Click("d", 62, country="FR"), Click("e", 63, partition=1), Click("a", 64)]
-BEFORE_THE_SEAL = ("counts written", "exclusions written", "drift written")
+BEFORE_THE_SEAL = ("counts written", "exclusions written", "outcomes written", "drift written")
 BEFORE_THE_PUBLICATION = ("sealed", "minutes replaced", "hours replaced", "day replaced")
 FINAL_TABLES = ("final_clicks_minute", "final_clicks_hour", "final_clicks_day")
 RUN_AND_DIE = """

@@ -11,14 +11,18 @@ import pytest
 from pyspark.sql import SparkSession
 
 from domain.buckets import HOUR
+from domain.conservation import HourTally
 from domain.counting import EXCLUSION_REASONS, CountKey
 from domain.errors import IntegrityError, WriterBusyError
+from domain.outcomes import outcome_violations
+from domain.seals import current_seals
 from domain.verdicts import ClickTarget, FraudVerdict, Target
 from quality.recount import verify
 from tests.support.archive_world import NOW, Click, H
 from tests.support.random_log import random_clicks
 from tests.support.reconcile_world import ReconcileWorld
 from warehouse.locks import writer_lock
+from warehouse.outcomes import read_outcomes
 from warehouse.publications import latest_publication
 from warehouse.verifications import read_verifications
 
@@ -67,6 +71,14 @@ def test_seals_what_the_rule_counts_and_publishes_it(world: ReconcileWorld) -> N
     world.quarantine(1)
     receipt = world.reconcile(count=2)
     world.assert_sealed_equals_oracle()
+    seals = current_seals(world.seals())
+    tallies = read_outcomes(world.settings, {hour: seal.attempt for hour, seal in seals.items()})
+    assert outcome_violations(tallies, seals.values()) == []
+    assert tallies == [
+        HourTally(10, H, 7, 3, {"head": 1, "prefetch": 1, "duplicate": 1, "conflicting_duplicate": 1}),
+        HourTally(20, H, 2, 2, {}),
+        HourTally(10, H + HOUR, 2, 1, {"duplicate": 1}),
+    ]
     first, second = receipt.hours
     assert (first.raw_clicks, first.billable_clicks, first.live_clicks) == (9, 5, 0)
     assert first.excluded_clicks == {"head": 1, "prefetch": 1, "duplicate": 1, "conflicting_duplicate": 1}

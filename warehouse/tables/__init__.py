@@ -5,6 +5,7 @@ from warehouse.tables.adjustments import ADJUSTMENTS
 from warehouse.tables.ads import ADS
 from warehouse.tables.click_exclusions import CLICK_EXCLUSIONS
 from warehouse.tables.click_identities import CLICK_IDENTITIES
+from warehouse.tables.click_outcomes_hour import CLICK_OUTCOMES_HOUR
 from warehouse.tables.disputes import DISPUTES
 from warehouse.tables.drift import DRIFT
 from warehouse.tables.final_clicks_day import FINAL_CLICKS_DAY
@@ -39,6 +40,7 @@ TABLES: dict[str, Table] = {
         LATE_CLICKS,
         RECONCILED_CLICKS_MINUTE,
         CLICK_EXCLUSIONS,
+        CLICK_OUTCOMES_HOUR,
         FINAL_CLICKS_MINUTE,
         FINAL_CLICKS_HOUR,
         FINAL_CLICKS_DAY,
