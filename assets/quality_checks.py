@@ -12,6 +12,7 @@ import dagster as dg
 
 from domain.settings import Settings
 from quality.checks import CHECKS, ROLLUPS, Check, CheckResult
+from quality.recount_check import RECOUNT
 
 ASSET_OF = {
     "conservation": "click_exclusions",
@@ -21,6 +22,7 @@ ASSET_OF = {
 }
 """Name of a check -> the hourly asset that it is about."""
 DAY_ASSET = "final_clicks_day"
+DAY_CHECKS = (ROLLUPS, RECOUNT)
 _SEVERITIES = {"error": dg.AssetCheckSeverity.ERROR, "warn": dg.AssetCheckSeverity.WARN}
 
 
@@ -30,8 +32,8 @@ def check_specs() -> list[dg.AssetCheckSpec]:
 
 
 def day_check_specs() -> list[dg.AssetCheckSpec]:
-    """Specs of the daily check."""
-    return [_spec(ROLLUPS, DAY_ASSET)]
+    """Specs of the daily checks."""
+    return [_spec(check, DAY_ASSET) for check in DAY_CHECKS]
 
 
 def check_results(settings: Settings, hours: list[datetime]) -> Iterator[dg.AssetCheckResult]:
@@ -41,8 +43,9 @@ def check_results(settings: Settings, hours: list[datetime]) -> Iterator[dg.Asse
 
 
 def day_check_results(settings: Settings, hours: list[datetime]) -> Iterator[dg.AssetCheckResult]:
-    """The daily check over the hours of a run's days."""
-    yield _result(ROLLUPS.run(settings, hours), DAY_ASSET)
+    """The daily checks over the hours of a run's days."""
+    for check in DAY_CHECKS:
+        yield _result(check.run(settings, hours), DAY_ASSET)
 
 
 def _spec(check: Check, asset: str) -> dg.AssetCheckSpec:

@@ -18,7 +18,7 @@ def hours_asked_for(from_: str, to: str | None) -> list[datetime]:
 
 
 def whole_hour(name: str, text: str) -> datetime:
-    """The start of an hour (UTC) from text; ``UsageError`` otherwise."""
+    """An hour start (UTC) from the text of an argument of that name; ``UsageError`` otherwise."""
     refusal = UsageError(f"{name} is {text!r}", "a whole UTC hour such as 2026-01-31T13:00Z", "write it like that")
     try:
         at = parse_utc(text)

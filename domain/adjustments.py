@@ -6,20 +6,17 @@ approve ``services/approvals.py``.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
 from domain.buckets import format_utc, hour_of
-from domain.errors import TallystickError, UsageError
+from domain.cases import check_case
+from domain.chain import GENESIS_HASH, chain_hash
+from domain.errors import TallystickError
 from domain.periods import ClosedPeriods, Period, period_of
 from domain.seals import Seal
-
-CASE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,63}", re.ASCII)
-MAX_REASON_CHARACTERS = 500
-FORMULA_STARTS = ("=", "+", "-", "@")
-"""What a spreadsheet would take for a formula."""
 
 
 class AdjustmentRefusedError(TallystickError):
@@ -51,15 +48,7 @@ class AdjustmentCase:
     adjusted_at: datetime
 
     def __post_init__(self) -> None:
-        if not CASE.fullmatch(self.case_id):
-            raise UsageError(f"case {self.case_id!r}", "1 to 64 letters, digits or . _ : -", "correct it")
-        is_text = self.reason.isprintable() and bool(self.reason.strip())
-        if not is_text or len(self.reason) > MAX_REASON_CHARACTERS or self.reason.startswith(FORMULA_STARTS):
-            raise UsageError(
-                f"reason {self.reason!r}",
-                f"one line of up to {MAX_REASON_CHARACTERS} characters that does not start like a formula",
-                "correct it",
-            )
+        check_case(self.case_id, self.reason)
         if self.requested_by == self.approved_by:
             raise AdjustmentRefusedError(
                 f"{self.requested_by} asks and approves", "two people", "let somebody else approve"
@@ -68,7 +57,10 @@ class AdjustmentCase:
 
 @dataclass(frozen=True, kw_only=True)
 class Adjustment(AdjustmentLine):
-    """A line as it is stored. ``corrects_seal_number`` is the seal that holds for its hour."""
+    """A line as it is stored. ``corrects_seal_number`` is the seal that holds for its hour.
+
+    All lines form a hash chain in the order in which they were written, as seals do.
+    """
 
     case_id: str
     line_number: int
@@ -78,6 +70,35 @@ class Adjustment(AdjustmentLine):
     requested_by: str
     approved_by: str
     adjusted_at: datetime
+    adjustment_number: int = 0
+    previous_hash: str = ""
+    hash: str = ""
+
+    @property
+    def number(self) -> int:
+        """Its place in the chain, from 1."""
+        return self.adjustment_number
+
+    def columns(self) -> dict[str, Any]:
+        """The row of table ``adjustments``."""
+        return vars(self) | {"billing_period": str(self.billing_period)}
+
+    def hashed_columns(self) -> dict[str, Any]:
+        """What its hash covers: every column but the two hashes."""
+        return {name: value for name, value in self.columns().items() if name not in ("previous_hash", "hash")}
+
+
+def chain_adjustments(known: Iterable[Adjustment], fresh: Sequence[Adjustment]) -> list[Adjustment]:
+    """What fresh lines become behind those that were written before."""
+    last = max(known, key=lambda one: one.number, default=None)
+    number, previous_hash = (last.number, last.hash) if last is not None else (0, GENESIS_HASH)
+    chained: list[Adjustment] = []
+    for one in fresh:
+        number += 1
+        placed = replace(one, adjustment_number=number, previous_hash=previous_hash)
+        previous_hash = chain_hash(previous_hash, placed.hashed_columns())
+        chained.append(replace(placed, hash=previous_hash))
+    return chained
 
 
 def adjustments_of(

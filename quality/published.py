@@ -5,11 +5,13 @@ Belongs here: reading published figures for comparison. Answers to people are ``
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import date, datetime
+from functools import cached_property
 from typing import Any, Literal
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.dataset as ds
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
@@ -41,6 +43,7 @@ class PublishedFigures:
         self._minute = self._open(settings, "final_clicks_minute", publication.minute_version)
         self._hour = self._open(settings, "final_clicks_hour", publication.hour_version)
         self._day = self._open(settings, "final_clicks_day", publication.day_version)
+        self._hours_of_day: tuple[date | None, frozenset[datetime]] = (None, frozenset())
 
     def minutes_of(self, hour: datetime) -> pa.RecordBatchReader:
         """The minute rows of an hour."""
@@ -48,11 +51,15 @@ class PublishedFigures:
 
     def has_minutes(self, hour: datetime) -> bool:
         """Whether there is any minute row of an hour."""
-        return self._minute.scanner(filter=in_hours([hour])).count_rows() > 0
+        return self._has_minute_file(hour) and self._minute.scanner(filter=in_hours([hour])).count_rows() > 0
 
     def violations(self, granularity: Literal["hour", "day"], bucket_at: datetime) -> list[str]:
         """Law 9 for one hour or day: each key that is not the sum of its minutes or hours, in words."""
+        if granularity == "hour" and not self._has_minute_file(bucket_at) and bucket_at not in self._hours(bucket_at):
+            return []
         is_date = ds.field("click_date") == bucket_at.date()
+        if granularity == "day" and not self._hours(bucket_at) and not self._day.count_rows(filter=is_date):
+            return []
         if granularity == "hour":
             is_hour = is_date & (ds.field("hour") == pa.scalar(bucket_at, pa.timestamp("us", tz="UTC")))
             coarse, finer = (
@@ -64,6 +71,23 @@ class PublishedFigures:
         rows = _unequal_rows(coarse.to_reader(), finer.to_reader())
         pairs = [RollupPair(RollupKey(*row[:5]), granularity, bucket_at, *row[5:7]) for row in rows]
         return named(rollup_violations(pairs), rows[0][-1] if rows else 0)
+
+    def _has_minute_file(self, hour: datetime) -> bool:
+        return (hour.date(), hour.hour) in self._minute_files
+
+    @cached_property
+    def _minute_files(self) -> set[tuple[date, int]]:
+        """The hours that any file of minutes is filed under: an hour of a quiet month is passed over unopened."""
+        keys = (ds.get_partition_keys(fragment.partition_expression) for fragment in self._minute.get_fragments())
+        return {(key["click_date"], key["click_hour"]) for key in keys}
+
+    def _hours(self, at: datetime) -> frozenset[datetime]:
+        """The hours of the day of ``at`` that have a row."""
+        day = at.date()
+        if self._hours_of_day[0] != day:
+            rows = self._hour.to_table(columns=["hour"], filter=ds.field("click_date") == day)
+            self._hours_of_day = day, frozenset(pc.unique(rows["hour"]).to_pylist())
+        return self._hours_of_day[1]
 
     def _open(self, settings: Settings, name: str, version: int) -> ds.Dataset:
         try:

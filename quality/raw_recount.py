@@ -8,10 +8,11 @@ seals and published figures is ``recount.py``. Works hour by hour; what memory c
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
+from functools import cached_property
 from types import TracebackType
 from typing import Any, Self
 
@@ -23,7 +24,8 @@ from domain.buckets import format_utc
 from domain.errors import IntegrityError
 from domain.settings import Settings
 from quality.findings import NAMED_AT_MOST, named
-from quality.slices import in_hours, place_of
+from quality.raw_payloads import DISAGREEMENTS_SQL, LOAD_SQL, REPEATS_SQL
+from quality.slices import place_of
 from warehouse.layout import dataset_of, open_table, rows_of, tables_path
 
 MEMORY_LIMIT = "1GB"
@@ -31,6 +33,9 @@ FILES_AT_ONCE = 100
 VERDICT_COLUMNS = [
     *("verdict_id", "set_version", "impression_id", "ad_id", "log", "partition", "offset", "verdict", "decided_at")
 ]
+COUNTED_KINDS = ("click",)
+"""Kinds of events that the rule may bill."""
+EMPTY_DIGEST = "0" * 64
 STATISTICS_GRAIN = timedelta(milliseconds=1)
 """Writers cut instants in file statistics to this: a file may reach that much beyond what it says."""
 _MICROSECOND = timedelta(microseconds=1)
@@ -44,76 +49,17 @@ CREATE TABLE events (
     impression_id VARCHAR, ad_id BIGINT, advertiser_id BIGINT, campaign_id BIGINT, clicked_us BIGINT,
     country VARCHAR, device VARCHAR, kind VARCHAR, is_readable BOOLEAN
 );
+CREATE TABLE outcomes AS SELECT *, NULL::VARCHAR AS reason FROM events;
 CREATE TABLE verdicts AS SELECT * EXCLUDE (decided_at), epoch_us(decided_at) AS decided_us FROM verdicts_once;
 """
 """``events``: a row for each raw row of the loaded files, its fields out of the payload, ``hour_us`` the hour that its
 folder says. Instants are microseconds since 1970: no time zone gets in."""
 
-PAYLOADS_SQL = """
-SELECT *, json_extract_string(CASE WHEN json_valid(text) THEN text END, [
-    '$.v', '$.impression_id', '$.ad_id', '$.advertiser_id', '$.campaign_id', '$.clicked_at', '$.country', '$.device',
-    '$.kind', '$.server_id', '$.server_seq', '$.spooled_at', '$.ip', '$.user_agent'
-]) AS field
-FROM (SELECT *, try(decode(payload)) AS text FROM read_parquet($paths, filename = true, hive_partitioning = false))
+SUPPOSE_SQL = """
+INSERT INTO verdicts BY NAME
+SELECT * EXCLUDE (decided_at) REPLACE ($set_version AS set_version), epoch_us(decided_at) AS decided_us FROM supposed
 """
-"""Raw rows, with the fields of their payloads as text; nulls where a payload is not JSON."""
-
-LOAD_SQL = f"""
-INSERT INTO events
-SELECT * EXCLUDE (v), (
-    v = '1' AND kind IN ('click', 'head', 'prefetch') AND ad_id > 0 AND advertiser_id > 0 AND campaign_id > 0
-    AND impression_id <> '' AND country <> '' AND device <> '' AND clicked_us > 0
-) IS TRUE
-FROM (
-    SELECT hour_us, log, partition, "offset", epoch_us(logged_at) AS logged_us,
-           field[2] AS impression_id, try_cast(field[3] AS BIGINT) AS ad_id,
-           try_cast(field[4] AS BIGINT) AS advertiser_id, try_cast(field[5] AS BIGINT) AS campaign_id,
-           epoch_us(try_cast(field[6] AS TIMESTAMPTZ)) AS clicked_us,
-           field[7] AS country, field[8] AS device, field[9] AS kind, field[1] AS v
-    FROM ({PAYLOADS_SQL}) JOIN files ON path = filename
-)
-"""  # noqa: S608 (made of constants)
-"""Parses each payload of some files, once."""
-
-PARSED_COLUMNS = {
-    "impression_id": "field[2]",
-    "ad_id": "try_cast(field[3] AS BIGINT)",
-    "advertiser_id": "try_cast(field[4] AS BIGINT)",
-    "campaign_id": "try_cast(field[5] AS BIGINT)",
-    "clicked_at": "try_cast(field[6] AS TIMESTAMPTZ)",
-    "country": "field[7]",
-    "device": "field[8]",
-    "kind": "field[9]",
-    "server_id": "field[10]",
-    "server_seq": "try_cast(field[11] AS BIGINT)",
-    "spooled_at": "try_cast(field[12] AS TIMESTAMPTZ)",
-}
-"""What a raw row says beside its payload, and the same out of the payload."""
-ERASABLE_COLUMNS = {"ip": "field[13]", "user_agent": "field[14]"}
-"""These may be gone from either."""
-_UNLIKE = ", ".join(
-    [f"CASE WHEN {name} IS DISTINCT FROM {field} THEN '{name}' END" for name, field in PARSED_COLUMNS.items()]
-    + [f"CASE WHEN {name} <> {field} THEN '{name}' END" for name, field in ERASABLE_COLUMNS.items()]
-    + ["CASE WHEN epoch_us(date_trunc('hour', clicked_at)) <> $hour_us THEN 'click_date and click_hour' END"]
-)
-DISAGREEMENTS_SQL = f"""
-SELECT log, partition, "offset", what, count(*) OVER () AS row_count
-FROM (
-    SELECT log, partition, "offset", CASE
-        WHEN json_valid(text) THEN 'its payload says something else than its ' || nullif(concat_ws(', ', {_UNLIKE}), '')
-        ELSE 'its payload is not JSON' END AS what
-    FROM ({PAYLOADS_SQL})
-)
-WHERE what IS NOT NULL ORDER BY ALL LIMIT {NAMED_AT_MOST}
-"""  # noqa: S608 (made of constants)
-"""Rows of one hour's files whose columns, or whose place in the table, are not what their payload says."""
-
-REPEATS_SQL = f"""
-SELECT log, partition, "offset", 'it is there ' || count(*) || ' times' AS what, count(*) OVER () AS row_count
-FROM events WHERE hour_us = $hour_us GROUP BY log, partition, "offset" HAVING count(*) > 1
-ORDER BY ALL LIMIT {NAMED_AT_MOST}
-"""  # noqa: S608 (made of constants)
-"""Log positions that raw holds more than once in an hour."""
+"""Adds verdicts to those of the table, as one set more."""
 
 FRAUD_SQL = """
 CREATE OR REPLACE TABLE fraud AS
@@ -130,7 +76,7 @@ WHERE verdict = 'fraud'
 
 SPAN_SQL = """
 SELECT min(logged_us), max(logged_us) FROM events JOIN cut USING (log, partition)
-WHERE hour_us = $hour_us AND "offset" < end_offset AND kind = 'click'
+WHERE hour_us = $hour_us AND "offset" < end_offset AND list_contains($kinds, kind)
 """
 """From when to when the clicks of an hour were logged."""
 
@@ -141,7 +87,7 @@ read AS (SELECT events.* FROM events JOIN cut USING (log, partition) WHERE "offs
 hour_rows AS (FROM read WHERE hour_us = $hour_us),
 copies AS (
     FROM read SEMI JOIN hour_rows USING (impression_id, ad_id)
-    WHERE kind = 'click' AND logged_us BETWEEN $since_us AND $until_us
+    WHERE list_contains($kinds, kind) AND logged_us BETWEEN $since_us AND $until_us
 ),
 placed AS (
     SELECT *,
@@ -168,7 +114,7 @@ LEFT JOIN fraud AS of_place
     ON own.log = of_place.log AND own.partition = of_place.partition AND own."offset" = of_place."offset"
 WHERE own.hour_us = $hour_us
 UNION ALL BY NAME
-SELECT *, kind AS reason FROM hour_rows WHERE kind <> 'click'
+SELECT *, kind AS reason FROM hour_rows WHERE NOT list_contains($kinds, kind)
 """
 """The rule. Of the copies of a click the earliest logged within the horizon before a copy stands for it; a copy that
 stands for itself is billable unless it was judged fraud. Of copies logged in one microsecond the lowest log position
@@ -184,6 +130,11 @@ FROM events LEFT JOIN cut USING (log, partition) WHERE hour_us = $hour_us
 
 REASONS_SQL = "SELECT reason, count(*) FROM outcomes GROUP BY reason"
 """Billable clicks under a null, excluded ones under their reason."""
+
+KEYS_SQL = """
+SELECT advertiser_id, campaign_id, ad_id, country, device, count(*) FROM outcomes WHERE reason IS NULL GROUP BY ALL
+"""
+"""Billable clicks of an hour by key."""
 
 _WORDS = ", ".join(
     f"printf('%08x', (coalesce(sum(('0x' || substr(hash, {first}, 8))::UBIGINT), 0) % 4294967296::HUGEINT)::BIGINT)"
@@ -237,6 +188,7 @@ class RawRecount:
         self._verdicts = rows_of(open_table(settings, "fraud_verdicts")).select(VERDICT_COLUMNS)
         self._on_progress = on_progress
         self._loaded: set[str] = set()
+        self._has_outcomes = False
         self._open = ExitStack()
 
     def __enter__(self) -> Self:
@@ -250,6 +202,7 @@ class RawRecount:
         self._engine.execute("SET TimeZone = 'UTC'")
         self._engine.register("verdicts_once", self._verdicts)
         self._engine.execute(TABLES_SQL)
+        self.newest_verdict_set = int(self._row("SELECT coalesce(max(set_version), 0) FROM verdicts")[0])
         return self
 
     def __exit__(
@@ -257,24 +210,45 @@ class RawRecount:
     ) -> None:
         self._open.close()
 
-    @property
-    def newest_verdict_set(self) -> int:
-        """The last set that there is; 0 for none."""
-        return int(self._row("SELECT coalesce(max(set_version), 0) FROM verdicts")[0])
+    def suppose(self, verdicts: pa.Table) -> int:
+        """Takes these verdicts (``VERDICT_COLUMNS``) in as the next set, in this recount alone; its version."""
+        self.newest_verdict_set += 1
+        self._engine.register("supposed", verdicts)
+        self._engine.execute(SUPPOSE_SQL, {"set_version": self.newest_verdict_set})
+        self._engine.unregister("supposed")
+        return self.newest_verdict_set
 
-    def recount(self, hour: datetime, cut: Mapping[str, int], horizon: timedelta, verdict_set: int) -> HourRecount:
+    def know(self, name: str, rows: pa.Table) -> None:
+        """Lets queries of ``rows`` read this, too."""
+        self._engine.register(name, rows)
+
+    def rows(self, sql: str, **parameters: Any) -> list[tuple[Any, ...]]:
+        """What a query over ``outcomes`` of the last recount says, for whoever adds them up in another way."""
+        return self._rows(sql, **parameters)
+
+    def recount(
+        self,
+        hour: datetime,
+        cut: Mapping[str, int],
+        horizon: timedelta,
+        verdict_set: int,
+        kinds: Sequence[str] = COUNTED_KINDS,
+    ) -> HourRecount:
         """The outcome of every raw row of the hour up to the cut, copies judged by all of raw up to the cut, fraud by
-        the verdicts up to a set.
+        the verdicts up to a set. ``kinds`` are those of which a click may be billable.
         """
+        if not self._files_of(hour):
+            return self._nothing()
         self._engine.execute(FRAUD_SQL, {"verdict_set": verdict_set})
         self._load(self._files_of(hour))
         self._set_cut(cut)
-        first_us, until_us = self._row(SPAN_SQL, hour_us=_us(hour))
+        first_us, until_us = self._row(SPAN_SQL, hour_us=_us(hour), kinds=list(kinds))
         since_us = (first_us or 0) - horizon // _MICROSECOND
         if first_us is not None:
             self._load(self._files_logged(since_us, until_us))
         span = {"since_us": since_us, "until_us": until_us, "horizon_us": horizon // _MICROSECOND}
-        self._engine.execute(JUDGE_SQL, {"hour_us": _us(hour), **span})
+        self._engine.execute(JUDGE_SQL, {"hour_us": _us(hour), "kinds": list(kinds), **span})
+        self._has_outcomes = True
         return self._summary(hour)
 
     def disagreements(self, hour: datetime) -> list[str]:
@@ -294,9 +268,28 @@ class RawRecount:
         self._engine.unregister("published")
         return _named(rows, _about_key)
 
+    def key_counts(self) -> list[tuple[Any, ...]]:
+        """Billable clicks of the hour recounted last: advertiser, campaign, ad, country, device, clicks."""
+        return self._rows(KEYS_SQL)
+
     def _files_of(self, hour: datetime) -> dict[str, datetime]:
         """Paths of the files of an hour."""
-        return self._files(in_hours([hour]))
+        return self._files_by_hour.get(hour, {})
+
+    @cached_property
+    def _files_by_hour(self) -> dict[datetime, dict[str, datetime]]:
+        """All files of the table; the many hours of a month are looked up one by one."""
+        found: dict[datetime, dict[str, datetime]] = {}
+        for path, hour in self._files(None).items():
+            found.setdefault(hour, {})[path] = hour
+        return found
+
+    def _nothing(self) -> HourRecount:
+        """Of an hour without a file."""
+        if self._has_outcomes:
+            self._engine.execute("DELETE FROM outcomes")
+            self._has_outcomes = False
+        return HourRecount(0, 0, {}, EMPTY_DIGEST, 0, 0)
 
     def _files_logged(self, since_us: int, until_us: int) -> dict[str, datetime]:
         """Paths, with their hours, of the files that may hold rows logged in this time, by their statistics."""
@@ -304,7 +297,7 @@ class RawRecount:
         until = pa.scalar(_at(until_us), pa.timestamp("us", tz="UTC"))
         return self._files((ds.field("logged_at") >= since) & (ds.field("logged_at") <= until))
 
-    def _files(self, condition: ds.Expression) -> dict[str, datetime]:
+    def _files(self, condition: ds.Expression | None) -> dict[str, datetime]:
         files = {}
         for fragment in self._dataset.get_fragments(filter=condition):
             keys = ds.get_partition_keys(fragment.partition_expression)

@@ -17,13 +17,16 @@ from deltalake.exceptions import DeltaError
 from domain.buckets import day_of, format_utc
 from domain.errors import IntegrityError
 from domain.finality import final_until
+from domain.heads import Head, Ledgers, missing_of
 from domain.periods import PeriodClose, period_of
 from domain.publications import Publication, check_publications
 from domain.seals import Seal, check_chain
 from domain.settings import Settings
+from quality.adjusted import adjustment_differences
 from quality.closed_periods import close_differences
 from quality.published import PublishedFigures
 from quality.raw_recount import HourRecount, RawRecount
+from warehouse.adjustments import read_adjustments
 from warehouse.periods import read_closes
 from warehouse.publications import read_publications
 from warehouse.seals import read_seals
@@ -52,14 +55,19 @@ def verify(
     hours: Sequence[datetime],
     kept_head: str | None = None,
     on_progress: Callable[[str], None] = lambda _: None,
+    head: Head | None = None,
 ) -> Iterator[Verdict]:
-    """One verdict on the two ledgers, one on each closed period, hour (start, UTC) and day in the range; as they come.
+    """One verdict on the ledgers, one on the adjustments if there are any, one on each closed period, hour (start, UTC)
+    and day in the range; as they come.
 
-    ``kept_head`` is the hash of a seal that was kept elsewhere. Reads only.
+    ``kept_head`` is the hash of a seal that was kept elsewhere, ``head`` what was exported. Reads only.
     """
-    seals, publications = _read(settings, "seals", read_seals), _read(settings, "publications", read_publications)
-    yield _ledgers(seals, publications, kept_head)
-    for close in _read(settings, "period_closes", read_closes):
+    ledgers = _read_ledgers(settings)
+    seals, publications = ledgers.seals, ledgers.publications
+    yield _ledgers(ledgers, kept_head, head)
+    if ledgers.adjustments:
+        yield _adjusted(ledgers)
+    for close in ledgers.closes:
         if close.period in {period_of(hour) for hour in hours}:
             yield _closed(close, seals)
     figures = PublishedFigures(settings, publications[-1]) if publications else None
@@ -81,14 +89,33 @@ def _read(settings: Settings, name: str, read: Callable[[Settings], list[Row]]) 
         ) from error
 
 
-def _ledgers(seals: Sequence[Seal], publications: Sequence[Publication], kept_head: str | None) -> Verdict:
+def _read_ledgers(settings: Settings) -> Ledgers:
+    return Ledgers(
+        seals=_read(settings, "seals", read_seals),
+        publications=_read(settings, "publications", read_publications),
+        adjustments=_read(settings, "adjustments", read_adjustments),
+        closes=_read(settings, "period_closes", read_closes),
+    )
+
+
+def _ledgers(ledgers: Ledgers, kept_head: str | None, exported: Head | None) -> Verdict:
+    seals, publications = ledgers.seals, ledgers.publications
     head = f"head {seals[-1].hash}" if seals else "no head"
     differences = [*check_chain(seals), *check_publications(publications)]
     if kept_head is not None and kept_head not in {seal.hash for seal in seals}:
         differences.append(f"no seal has the kept head {kept_head}: the tail was cut off or the chain written anew")
+    if exported is not None:
+        differences += missing_of(exported, ledgers)
     if publications:
         differences += _beyond_seals(seals, publications[-1])
     return Verdict("ledgers", f"{len(seals)} seals, {len(publications)} publications, {head}", tuple(differences))
+
+
+def _adjusted(ledgers: Ledgers) -> Verdict:
+    lines = ledgers.adjustments
+    found = f"{len(lines)} lines of {len({one.case_id for one in lines})} cases"
+    differences = adjustment_differences(lines, ledgers.seals, ledgers.closes)
+    return Verdict("adjustments", found, tuple(differences))
 
 
 def _closed(close: PeriodClose, seals: Sequence[Seal]) -> Verdict:
@@ -158,7 +185,7 @@ class _HourVerifier:
             horizon = timedelta(days=seal.horizon_days)
             found = self._recount.recount(self._hour, seal.cut, horizon, seal.verdict_set)
             self._differences += _differences_from_seal(seal, found)
-            if seal is published and self._figures:
+            if seal is published and self._figures and (found.raw_clicks or self._figures.has_minutes(self._hour)):
                 self._differences += self._recount.minute_differences(self._figures.minutes_of(self._hour))
             self._tell(seal, found)
 

@@ -20,8 +20,10 @@ from domain.settings import Settings
 from services.secrets import SecretError, ensure_secret, secret_path
 from warehouse.counts_query import read_id
 
-Role = Literal["advertiser", "finance", "auditor", "operator", "approve"]
+Role = Literal["advertiser", "finance", "auditor", "operator", "approve", "verdicts"]
 ROLES: tuple[Role, ...] = get_args(Role)
+NAMED_ROLES: tuple[Role, ...] = ("approve", "verdicts")
+"""What they do is kept under the name of a person, or of a system that hands in verdicts."""
 
 KEY_NAME = "metrics-token-key"
 KEY_BYTES = 32
@@ -44,7 +46,8 @@ class TokenError(TallystickError):
 class Caller:
     """Who asks. An advertiser has an ``advertiser_id`` and sees its own rows; the other roles have none and see all.
 
-    ``person`` is who the token was made for, where it matters; one that approves always names one.
+    ``person`` is who the token was made for, where it matters; one that approves or hands in verdicts always names
+    one, and the latter sees nothing.
     """
 
     role: Role
@@ -59,10 +62,10 @@ class Caller:
                 "correct the role or the advertiser",
             )
         is_named = self.person is not None and PERSON.fullmatch(self.person) is not None
-        if not is_named and (self.person is not None or self.role == "approve"):
+        if not is_named and (self.person is not None or self.role in NAMED_ROLES):
             raise UsageError(
                 f"role {self.role} with person {self.person!r}",
-                "1 to 64 lower-case letters, digits or . _ @ -; always with role approve",
+                f"1 to 64 lower-case letters, digits or . _ @ -; always with role {' and '.join(NAMED_ROLES)}",
                 "correct the person",
             )
 

@@ -12,9 +12,9 @@ from typing import Any
 
 from deltalake import DeltaTable
 
-from domain.adjustments import Adjustment, AdjustmentCase, AdjustmentLine, adjustments_of
+from domain.adjustments import Adjustment, AdjustmentCase, AdjustmentLine, adjustments_of, chain_adjustments
 from domain.buckets import parse_utc
-from domain.errors import UsageError
+from domain.errors import LedgerConflictError, UsageError
 from domain.events import MAX_INT64
 from domain.periods import parse_period
 from domain.seals import current_seals
@@ -32,22 +32,37 @@ IDS = ("advertiser_id", "campaign_id", "ad_id")
 KEYS = {"charge_hour", *IDS, *TEXTS, "delta_clicks"}
 
 
-def adjust(settings: Settings, case: AdjustmentCase, lines: Sequence[AdjustmentLine]) -> list[Adjustment]:
+def adjust(
+    settings: Settings, case: AdjustmentCase, lines: Sequence[AdjustmentLine], expected_count: int | None = None
+) -> list[Adjustment]:
     """Writes all lines of a case in one commit, or none. Not repeatable: a case is adjusted once.
 
-    ``AdjustmentRefusedError`` names everything that stands against it, ``LedgerConflictError`` a race.
+    ``expected_count``: how many adjustments there were when the lines were made out of them. ``AdjustmentRefusedError``
+    names everything that stands against it, ``LedgerConflictError`` a race.
     """
     with writer_lock(settings, SEAL_LOCK):
         snapshot = open_table(settings, NAME)
-        fresh = adjustments_of(
+        known = _adjustments(snapshot)
+        if expected_count is not None:
+            _check_count(len(known), expected_count)
+        lines_of_case = adjustments_of(
             case,
             lines,
             closed=read_closed(settings),
             held=current_seals(read_seals(settings)),
-            known_cases=frozenset(one.case_id for one in _adjustments(snapshot)),
+            known_cases=frozenset(one.case_id for one in known),
         )
-        append_after(settings, NAME, snapshot, [_columns(one) for one in fresh])
+        fresh = chain_adjustments(known, lines_of_case)
+        append_after(settings, NAME, snapshot, [one.columns() for one in fresh])
     return fresh
+
+
+def _check_count(found: int, expected: int) -> None:
+    """``LedgerConflictError`` if lines were made out of other adjustments than there are now."""
+    if found != expected:
+        raise LedgerConflictError(
+            f"{found} adjustments", f"{expected}, which these lines were made out of", "ask for the proposal again"
+        )
 
 
 def read_adjustments(settings: Settings) -> list[Adjustment]:
@@ -83,10 +98,6 @@ def _are_counts(said: dict[str, Any]) -> bool:
     numbers = [said[name] for name in (*IDS, "delta_clicks")]
     are_whole = all(type(number) is int and abs(number) <= MAX_INT64 for number in numbers)
     return are_whole and all(said[name] >= 1 for name in IDS)
-
-
-def _columns(one: Adjustment) -> dict[str, Any]:
-    return vars(one) | {"billing_period": str(one.billing_period)}
 
 
 def _adjustments(snapshot: DeltaTable) -> list[Adjustment]:

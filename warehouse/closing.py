@@ -12,6 +12,8 @@ from datetime import datetime
 from domain.errors import UsageError
 from domain.periods import CloseRefusedError, Period, PeriodClose, close_of, closed_periods, reasons_against_close
 from domain.settings import Settings
+from warehouse.filled_hours import filled_hours
+from warehouse.hour_findings import read_findings
 from warehouse.locks import writer_lock
 from warehouse.periods import append_close, read_closes
 from warehouse.publications import read_publications
@@ -30,26 +32,47 @@ class ClosePlan:
     close: PeriodClose | None
     close_count: int
 
+    def required(self) -> PeriodClose:
+        """The close; ``CloseRefusedError`` with every reason if there can be none."""
+        if self.close is None:
+            raise CloseRefusedError(self.period, self.reasons)
+        return self.close
+
 
 def plan_close(settings: Settings, period: Period, actor: str, now: datetime) -> ClosePlan:
     """What closing the period now would do. Reads only."""
     if not actor.strip():
         raise UsageError("no actor", "the name of who closes the period", "give --actor")
     closes, seals = read_closes(settings), read_seals(settings)
+    proposed = [one.hour for one in read_findings(settings, period.hours)]
     reasons = reasons_against_close(
-        period, now, seals=seals, publications=read_publications(settings), closed=closed_periods(closes)
+        period,
+        now,
+        seals=seals,
+        publications=read_publications(settings),
+        closed=closed_periods(closes),
+        filled=filled_hours(settings, period),
+        proposed=proposed,
     )
     close = None if reasons else close_of(period, seals, actor, now)
     return ClosePlan(period, tuple(reasons), close, len(closes))
 
 
-def close_period(settings: Settings, period: Period, actor: str, clock: Callable[[], datetime]) -> PeriodClose:
+def close_period(
+    settings: Settings,
+    period: Period,
+    actor: str,
+    clock: Callable[[], datetime],
+    recounted: PeriodClose | None = None,
+) -> PeriodClose:
     """Closes the period, for ever. Atomic; a repeat is refused.
 
+    ``recounted``: the close as it was planned when all hours were recounted, which takes a while.
     ``CloseRefusedError`` names every reason against it, ``WriterBusyError`` who seals at this moment.
     """
     with writer_lock(settings, SEAL_LOCK):
         plan = plan_close(settings, period, actor, clock())
-        if plan.close is None:
-            raise CloseRefusedError(period, plan.reasons)
-        return append_close(settings, plan.close, plan.close_count)
+        close = plan.required()
+        if recounted is not None and recounted.root_digest != close.root_digest:
+            raise CloseRefusedError(period, ["hours of it were sealed anew while it was recounted"])
+        return append_close(settings, close, plan.close_count)

@@ -28,6 +28,10 @@ REJECTED = "rejected_verdicts"
 TARGETS_AT_A_TIME = 10_000
 
 
+class KnownFileError(UsageError):
+    """A file of verdicts was taken in before; what it says is in force already."""
+
+
 class RejectedLine(NamedTuple):
     """A line of a file that is no verdict."""
 
@@ -48,16 +52,16 @@ class VerdictSet:
 
 
 def refuse_known_file(settings: Settings, file_digest: str) -> None:
-    """``UsageError`` if a file with this digest was taken in before."""
+    """``KnownFileError`` if a file with this digest was taken in before."""
     _refuse_known_file(rows_of(open_table(settings, NAME)), file_digest)
 
 
 def append_set(settings: Settings, given: VerdictSet, at: datetime) -> int:
     """Appends the verdicts in one commit, as the next set; its version.
 
-    Not repeatable: ``UsageError`` for the same file again, or for one without a verdict. ``LedgerConflictError`` if
-    another set was appended at the same time; then nothing was, and the same call may be made again. What was left out
-    is written before, once for each file, so that no death in between loses it.
+    Not repeatable: ``KnownFileError`` for the same file again; ``UsageError`` for one without a verdict.
+    ``LedgerConflictError`` if another set was appended at the same time; then nothing was, and the same call may be
+    made again. What was left out is written before, once for each file, so that no death in between loses it.
     """
     snapshot = open_table(settings, NAME)
     rows = rows_of(snapshot)
@@ -119,7 +123,7 @@ def _pieces(values: list[Any]) -> Iterable[list[Any]]:
 def _refuse_known_file(rows: pa.Table, file_digest: str) -> None:
     known = rows.filter(ds.field("file_digest") == file_digest)
     if known.num_rows:
-        raise UsageError(
+        raise KnownFileError(
             f"this file was taken in as set {_newest(known)}",
             "a file that is new",
             "nothing was changed; what it says is in force already",

@@ -15,7 +15,9 @@ from warehouse.settings import load_settings
 def token(
     role: Annotated[str, typer.Option(help=f"Who it speaks for: {', '.join(ROLES)}.")],
     advertiser: Annotated[int | None, typer.Option(min=1, help="The advertiser, with role advertiser.")] = None,
-    person: Annotated[str | None, typer.Option(help="Who it is made for, such as ada; with role approve.")] = None,
+    person: Annotated[
+        str | None, typer.Option(help="Who it is made for, such as ada; with roles approve and verdicts.")
+    ] = None,
     days: Annotated[int, typer.Option(min=1, max=MAX_DAYS, help="How long it is valid.")] = DEFAULT_DAYS,
 ) -> None:
     """Print a token with which the metrics API is asked: `Authorization: Bearer TOKEN`."""

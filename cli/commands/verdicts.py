@@ -14,14 +14,15 @@ from warehouse.clock import now
 from warehouse.create import create_missing_tables
 from warehouse.settings import load_settings
 from warehouse.verdict_files import read_verdict_file
-from warehouse.verdicts import VerdictSet, append_set, current_set, read_in_force, refuse_known_file, unknown_targets
+from warehouse.verdict_intake import take_in
+from warehouse.verdicts import current_set, read_in_force
 
 app = typer.Typer(help="Fraud verdicts.", no_args_is_help=True, add_completion=False)
 
 
 @app.command()
 def add(
-    file: Annotated[Path, typer.Argument(help="Verdicts, .csv, .jsonl or .parquet; see docs/verdicts.md.")],
+    file: Annotated[Path, typer.Argument(help="Verdicts, .csv, .json, .jsonl or .parquet; see docs/verdicts.md.")],
     source: Annotated[str, typer.Option(help="Who decided.")],
     actor: Annotated[str, typer.Option(help="Who takes them in.")],
     is_skipping_bad: Annotated[
@@ -32,22 +33,18 @@ def add(
     settings, at = load_settings(), now()
     given = read_verdict_file(file, at, is_skipping_bad=is_skipping_bad)
     create_missing_tables(settings)
-    refuse_known_file(settings, given.file_digest)
-    unknown = unknown_targets(settings, {verdict.target for verdict in given.verdicts})
-    taken = VerdictSet(given.file_digest, source, actor, given.verdicts, given.rejected)
-    set_version = append_set(settings, taken, at)
-    unknown_count = sum(verdict.target in unknown for verdict in given.verdicts)
+    receipt = take_in(settings, given, source, actor, at)
     print_table(
         ("verdicts", "count"),
         [
-            ("taken", len(given.verdicts)),
-            ("of them about clicks that are not there", unknown_count),
+            ("taken", receipt.verdict_count),
+            ("of them about clicks that are not there", receipt.unknown_count),
             ("bad lines left out", len(given.rejected)),
         ],
     )
     for line in given.rejected:
         warn(f"line {line.line_number}: {line.reason}")
-    note(f"verdicts are at set {set_version}, from {file}; hours sealed from now on are counted with it")
+    note(f"verdicts are at set {receipt.set_version}, from {file}; hours sealed from now on are counted with it")
 
 
 @app.command("list")

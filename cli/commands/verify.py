@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cli.console import note, out
 from cli.hours import hours_asked_for
-from domain.errors import IntegrityError
+from domain.errors import IntegrityError, UsageError
 from warehouse.settings import load_settings
 
 if TYPE_CHECKING:
+    from domain.heads import Head
     from quality.recount import Verdict
 
 
@@ -23,13 +25,17 @@ def verify(
     kept_head: Annotated[
         str | None, typer.Option("--kept-head", help="Hash of a seal that you kept elsewhere: it must still be there.")
     ] = None,
+    head: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A head that `tallystick head export` kept: it must still hold.")
+    ] = None,
 ) -> None:
     """Recount hours from raw_clicks without Spark and without the code that sealed them. Ends with 4 if any differs."""
     hours = hours_asked_for(from_, to)
     from quality.recount import verify as verdicts_on
 
+    kept = _read_head(head) if head is not None else None
     verdicts = []
-    for verdict in verdicts_on(load_settings(), hours, kept_head, note):
+    for verdict in verdicts_on(load_settings(), hours, kept_head, note, kept):
         _show(verdict)
         verdicts.append(verdict)
     differing_count = sum(not verdict.is_agreeing for verdict in verdicts)
@@ -40,6 +46,17 @@ def verify(
             "look at the lines above, docs/seals.md says what they mean",
         )
     out.print(f"all agree: {len(hours):,} hours, recounted from raw_clicks alone", style="green", markup=False)
+
+
+def _read_head(path: Path) -> Head:
+    from domain.heads import parse_head
+
+    try:
+        return parse_head(str(path), path.read_bytes())
+    except OSError as error:
+        raise UsageError(
+            f"{path} cannot be read: {error.strerror}", "a file of `tallystick head export`", "name that one"
+        ) from error
 
 
 def _show(verdict: Verdict) -> None:

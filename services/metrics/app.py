@@ -20,6 +20,7 @@ from starlette.routing import Route
 from domain.errors import TallystickError, UsageError
 from domain.settings import Settings
 from services.metrics.access import narrowed
+from services.metrics.intake import VERDICTS_PATH, VerdictIntake
 from services.metrics.openapi import PARAMETER_NAME, document
 from services.metrics.refusals import NO_STORE, PATH, OverloadedError, refuse, refuse_http
 from services.tokens import REMEDY, Caller, TokenError, read_token, token_key
@@ -36,6 +37,7 @@ MAX_WAITING = 64
 def make_app(settings: Settings, now: Callable[[], datetime]) -> Starlette:
     """The app. Makes the key of the tokens if there is none yet."""
     service = MetricsService(settings, now)
+    intake = VerdictIntake(settings, now, service.caller)
     routes = [
         Route(PATH, service.metrics),
         Route("/healthz", _healthz),
@@ -43,6 +45,7 @@ def make_app(settings: Settings, now: Callable[[], datetime]) -> Starlette:
     ]
     for route in routes:
         route.methods = {"GET"}  # without HEAD, which starlette adds and which would cost a whole answer
+    routes.append(Route(VERDICTS_PATH, intake.post, methods=["POST"]))
     handlers = {TallystickError: refuse, HTTPException: refuse_http, Exception: refuse}
     app = Starlette(routes=routes, exception_handlers=handlers)
     app.router.redirect_slashes = False
@@ -59,11 +62,14 @@ class MetricsService:
         self._owners = partial(advertisers_of, settings)
         self._limiter = CapacityLimiter(ANSWERS_AT_ONCE)
 
+    def caller(self, request: Request) -> Caller:
+        """Who asks; ``TokenError`` if no valid token says so."""
+        return read_token(self._key, _bearer(request), self._now())
+
     async def metrics(self, request: Request) -> Response:
         """``GET /v1/ads/metrics``."""
-        at = self._now()
-        caller = read_token(self._key, _bearer(request), at)
-        query = read_query(_parts(request), PARAMETER_NAME, at)
+        caller = self.caller(request)
+        query = read_query(_parts(request), PARAMETER_NAME, self._now())
         if self._limiter.statistics().tasks_waiting >= MAX_WAITING:
             raise OverloadedError("too many questions at once", f"at most {MAX_WAITING} waiting", "ask again")
         answer = await to_thread.run_sync(self._answer, query, caller, limiter=self._limiter)

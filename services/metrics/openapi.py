@@ -5,8 +5,11 @@ Belongs here: the description for machines. The one for people is ``docs/metrics
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
+from domain.identity import LogPosition
+from domain.verdicts import FIELD_NAMES, MAX_REASON_LENGTH, Judgement
+from services.metrics.intake import MAX_BODY_BYTES, MAX_SOURCE_CHARACTERS, SOURCE, SUFFIX_OF, VERDICTS_PATH
 from services.metrics.refusals import PATH
 from warehouse.counts_query import DEFAULT_GRANULARITY, DEFAULT_GROUP_BY, GRANULARITIES, GROUP_COLUMN, MAX_ADS
 from warehouse.layout import code_version
@@ -35,15 +38,18 @@ def document() -> dict[str, Any]:
         "info": {
             "title": "Tallystick metrics API",
             "version": code_version(),
-            "description": "Clicks of ads by minute, hour or day, each row final or live. Half-open ranges, in UTC.",
+            "description": "Clicks of ads by minute, hour or day, each row final or live. Half-open ranges, in UTC. "
+            "And the intake of fraud verdicts.",
         },
-        "paths": {PATH: {"get": _metrics()}},
+        "paths": {PATH: {"get": _metrics()}, VERDICTS_PATH: {"post": _verdicts()}},
         "components": {
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}},
             "schemas": {
                 "Counts": counts_schema(),
                 "CountsAsOf": counts_as_of_schema(),
                 "Refusal": refusal_schema(),
+                "Verdict": verdict_schema(),
+                "VerdictSet": verdict_set_schema(),
             },
         },
     }
@@ -65,6 +71,40 @@ def _metrics() -> dict[str, Any]:
             "403": {"description": "another advertiser's ad, or another advertiser", **refused},
             "500": {"description": "an error of ours", **refused},
             "503": {"description": "too many questions at once, or nothing counted yet; ask again", **refused},
+        },
+    }
+
+
+def _verdicts() -> dict[str, Any]:
+    refused = {"content": _json("Refusal")}
+    body: dict[str, Any] = {name: {"schema": {"type": "string"}} for name in SUFFIX_OF}
+    body["application/json"] = {
+        "schema": {"type": "array", "items": {"$ref": "#/components/schemas/Verdict"}, "minItems": 1}
+    }
+    source = {"type": "string", "maxLength": MAX_SOURCE_CHARACTERS}
+    return {
+        "operationId": "addVerdicts",
+        "security": [{"token": []}],
+        "parameters": [
+            {
+                "name": SOURCE,
+                "in": "query",
+                "required": False,
+                "description": "who decided; left out, it is who the token was made for",
+                "schema": source,
+            }
+        ],
+        "requestBody": {"required": True, "content": body},
+        "responses": {
+            "201": {"description": "all of it was taken in, as this set", "content": _json("VerdictSet")},
+            "400": {"description": "a line is no verdict; nothing was taken in", **refused},
+            "401": {"description": "no valid token", **refused},
+            "403": {"description": "a token of another role", **refused},
+            "409": {"description": "the same content was taken in before", **refused},
+            "413": {"description": f"a body of more than {MAX_BODY_BYTES:,} bytes", **refused},
+            "415": {"description": "a body of another type", **refused},
+            "500": {"description": "an error of ours", **refused},
+            "503": {"description": "too many at once, or no tables yet; nothing was taken in, send again", **refused},
         },
     }
 
@@ -152,6 +192,28 @@ def _head() -> dict[str, Any]:
         "closed_until": _MAYBE_INSTANT,
         "rows": {"type": "array", "items": _closed(row, ["bucket", "clicks", "final"])},
     }
+
+
+def verdict_schema() -> dict[str, Any]:
+    """The JSON Schema of one verdict of an array."""
+    whole = {"type": "integer", "minimum": 0}
+    said: dict[str, Any] = {
+        "impression_id": {"type": "string"},
+        "ad_id": _ID,
+        **dict.fromkeys(LogPosition._fields, whole),
+        "verdict": {"enum": list(get_args(Judgement))},
+        "reason": {"type": "string", "maxLength": MAX_REASON_LENGTH},
+        "score_micros": whole,
+        "decided_at": _INSTANT,
+    }
+    return _closed({name: said[name] for name in FIELD_NAMES}, ["verdict", "reason", "decided_at"])
+
+
+def verdict_set_schema() -> dict[str, Any]:
+    """The JSON Schema of what was taken in."""
+    count = {"type": "integer", "minimum": 0}
+    names = {"set_version": _ID, "file_digest": {"type": "string"}, "verdict_count": count, "unknown_count": count}
+    return _closed(names, list(names))
 
 
 def refusal_schema() -> dict[str, Any]:

@@ -11,10 +11,11 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
-from domain.errors import TallystickError, UsageError
+from domain.errors import LedgerConflictError, TallystickError, UsageError
 from services.metrics.access import ForbiddenError
 from services.tokens import TokenError
 from warehouse.layout import TableMissingError
+from warehouse.verdicts import KnownFileError
 
 PATH = "/v1/ads/metrics"
 NO_STORE = {"Cache-Control": "no-store"}
@@ -30,16 +31,28 @@ class OverloadedError(TallystickError):
     is_transient = True
 
 
+class BodyTooLargeError(TallystickError):
+    """A request's body is larger than is taken."""
+
+
+class MediaTypeError(TallystickError):
+    """A request's body is of a type that is not taken."""
+
+
 _STATUS: dict[type[TallystickError], tuple[int, str]] = {
+    KnownFileError: (409, "known"),
+    BodyTooLargeError: (413, "too_large"),
+    MediaTypeError: (415, "media_type"),
     UsageError: (400, "bad_request"),
     TokenError: (401, "unauthorized"),
     ForbiddenError: (403, "forbidden"),
     OverloadedError: (503, "overloaded"),
+    LedgerConflictError: (503, "conflict"),
 }
 _HEADERS = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": RETRY_AFTER_SECONDS}}
 _HTTP = {
-    404: ("not_found", f"GET {PATH}", "correct the path"),
-    405: ("method_not_allowed", "GET", "ask with GET"),
+    404: ("not_found", f"a path that /openapi.json describes, such as {PATH}", "correct the path"),
+    405: ("method_not_allowed", "the method that the header Allow names", "use that one"),
 }
 
 
@@ -64,5 +77,6 @@ async def refuse_http(request: Request, error: Exception) -> JSONResponse:
 
 
 def _refusal(status: int, name: str, found: str, expected: str, remedy: str) -> JSONResponse:
-    body = {"error": name, "found": found, "expected": expected, "remedy": remedy}
+    printable = found.encode(errors="backslashreplace").decode()  # half a surrogate pair of a request is no UTF-8
+    body = {"error": name, "found": printable, "expected": expected, "remedy": remedy}
     return JSONResponse(body, status_code=status, headers=NO_STORE | _HEADERS.get(status, {}))

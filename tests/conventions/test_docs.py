@@ -83,9 +83,10 @@ def test_named_settings_exist() -> None:
 
 
 def _setting_row(field: Field[Any]) -> str:
-    bounds = field.metadata["bounds"]
-    allowed = f"{bounds[0]} to {bounds[1]}" if bounds else "text"
-    return f"| `{field.name}` | {field.default or 'empty'} | {allowed} | {field.metadata['help']} |"
+    bounds, choices = field.metadata["bounds"], field.metadata["choices"]
+    allowed = f"{bounds[0]} to {bounds[1]}" if bounds else " or ".join(choices or ["text"])
+    default = "empty" if field.default == "" else field.default
+    return f"| `{field.name}` | {default} | {allowed} | {field.metadata['help']} |"
 
 
 def test_every_setting_is_described_as_it_is() -> None:

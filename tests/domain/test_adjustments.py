@@ -7,8 +7,16 @@ from typing import Any
 
 import pytest
 
-from domain.adjustments import AdjustmentCase, AdjustmentLine, AdjustmentRefusedError, adjustments_of
+from domain.adjustments import (
+    Adjustment,
+    AdjustmentCase,
+    AdjustmentLine,
+    AdjustmentRefusedError,
+    adjustments_of,
+    chain_adjustments,
+)
 from domain.buckets import HOUR, MINUTE
+from domain.chain import GENESIS_HASH, broken_links
 from domain.errors import UsageError
 from domain.periods import ClosedPeriods
 from domain.seals import current_seals
@@ -36,6 +44,11 @@ LINE = AdjustmentLine(
 )
 
 
+def adjustments_of_november(case: AdjustmentCase, *lines: AdjustmentLine) -> list[Adjustment]:
+    """The lines as rows, not yet in a chain."""
+    return adjustments_of(case, lines, closed=CLOSED, held=HELD, known_cases=frozenset())
+
+
 def _refusal(case: AdjustmentCase, *lines: AdjustmentLine, known: frozenset[str] = frozenset()) -> str:
     with pytest.raises(AdjustmentRefusedError) as refusal:
         adjustments_of(case, lines, closed=CLOSED, held=HELD, known_cases=known)
@@ -47,6 +60,19 @@ def test_a_line_names_what_it_corrects() -> None:
     found = adjustments_of(CASE, lines, closed=CLOSED, held=HELD, known_cases=frozenset({"C-2"}))
     assert [(one.line_number, one.corrects_seal_number, one.delta_clicks) for one in found] == [(1, 2, -3), (2, 720, 2)]
     assert {(one.case_id, one.requested_by, one.approved_by) for one in found} == {("C-1", "ada", "grace")}
+
+
+def test_lines_are_chained_over_all_cases() -> None:
+    """In the order of writing, whatever their cases are called."""
+    first = chain_adjustments([], adjustments_of_november(CASE, LINE, LINE))
+    more = chain_adjustments(reversed(first), adjustments_of_november(replace(CASE, case_id="A-0"), LINE))
+    assert [one.number for one in first + more] == [1, 2, 3]
+    assert first[0].previous_hash == GENESIS_HASH
+    assert broken_links("adjustment", first + more) == []
+    changed = replace(first[1], delta_clicks=-4)
+    assert broken_links("adjustment", [first[0], changed, *more]) == [
+        "adjustment 2: its columns do not have its hash, they were changed"
+    ]
 
 
 def test_everything_that_stands_against_it_is_named() -> None:

@@ -33,6 +33,7 @@ CHECKS = {
     ("click_exclusions", "conservation", True),
     ("final_clicks_hour", "rollups", True),
     ("final_clicks_day", "rollups", True),
+    ("final_clicks_day", "recount", True),
     ("final_clicks_minute", "completeness", True),
     ("drift", "drift", False),
 }

@@ -37,6 +37,7 @@ CALLERS = [
     Caller("auditor"),
     Caller("operator"),
     Caller("approve", person="ada"),
+    Caller("verdicts", person="lab"),
 ]
 CLAIMS = {"iss": ISSUER, "aud": AUDIENCE, "sub": "5", "role": "advertiser", "exp": int(EXPIRES_AT.timestamp())}
 
@@ -126,7 +127,8 @@ def test_a_short_key_is_refused(tmp_path: Path) -> None:
         token_key(settings)
 
 
+@pytest.mark.parametrize("role", ["approve", "verdicts"])
 @pytest.mark.parametrize("person", [None, "", "Ada", "a b", "-a", "a" * 65])
-def test_who_approves_has_one_name(person: str | None) -> None:
+def test_who_approves_or_hands_in_has_one_name(role: Any, person: str | None) -> None:
     with pytest.raises(UsageError, match="lower-case letters"):
-        Caller("approve", person=person)
+        Caller(role, person=person)

@@ -280,3 +280,54 @@ def test_one_process_reconciles_at_a_time(world: ReconcileWorld) -> None:
     with writer_lock(world.settings, "reconcile"), pytest.raises(WriterBusyError):
         world.reconcile()
     assert_nothing_sealed(world)
+
+
+def test_under_a_case_what_changed_is_revised_and_what_did_not_is_verified(world: ReconcileWorld) -> None:
+    """Laws 6, 8, 9 and 10, F9, F11: late clicks and a newer verdict make one revision, and the day is published anew.
+
+    The attempt before it stays. Asked again it is a verification; what raw has lost since is neither.
+    """
+    world.archive(COPIES)
+    world.reconcile(count=2)
+    kept = {table: world.rows(table) for table in ("seals", "reconciled_clicks_minute", "click_exclusions", "drift")}
+    first_publication = latest_publication(world.settings)
+    world.archive([Click("late", 10, logged=100), Click("a", 11, logged=101), Click("g", 121)])
+    world.judge_fraud(fraud(1, ClickTarget("c", 1)))
+    revised, same, fresh = world.reconcile(count=3, case="C-7").hours
+    assert [hour.action for hour in (revised, same, fresh)] == ["revise", "verify", "seal"]
+    assert (revised.late_arrival_count, revised.raw_clicks, revised.billable_clicks) == (2, 11, 5)
+    assert revised.excluded_clicks == {"head": 1, "prefetch": 1, "duplicate": 2, "conflicting_duplicate": 1, "fraud": 1}
+    seals = world.seals()
+    assert [(seal.hour, seal.revision, seal.verdict_set) for seal in seals[2:]] == [(H, 1, 1), (H + 2 * HOUR, 0, 1)]
+    assert [(seal.reason, seal.case_id) for seal in seals] == [("", ""), ("", ""), ("found later", "C-7"), ("", "")]
+    world.assert_sealed_equals_oracle()
+    for table, rows in kept.items():
+        now_held = world.rows(table)
+        assert all(row in now_held for row in rows), table
+    assert {row["attempt"] for row in world.rows("drift")} >= {revised.attempt}
+    assert_published(world, first_publication.publication_number + 1 if first_publication else 0)
+    assert [
+        verdict for verdict in verify(world.settings, [H + HOUR * n for n in range(3)]) if verdict.differences
+    ] == []
+
+    seal_count = len(world.seals())
+    assert [hour.action for hour in world.reconcile(count=2, case="C-8").hours] == ["verify", "verify"]
+    assert (len(world.seals()), len(world.rows("publications"))) == (seal_count, 2)
+    found = [(one.hour, one.seal_number, one.case_id, one.verdict_set) for one in read_verifications(world.settings)]
+    assert sorted(found) == [(H, 3, "C-8", 1), (H + HOUR, 2, "C-7", 1), (H + HOUR, 2, "C-8", 1)]
+    world.delete_rows("raw_clicks", "offset = 0 AND partition = 0")
+    with pytest.raises(IntegrityError, match="at the cut of seal 3, gives 10 raw clicks; expected 11"):
+        world.reconcile(case="C-9")
+    assert len(world.seals()) == seal_count
+
+
+def assert_published(world: ReconcileWorld, number: int) -> None:
+    """What readers see is what is sealed now, in minutes, hours and the day alike."""
+    publication = latest_publication(world.settings)
+    assert publication is not None
+    assert (publication.publication_number, publication.seal_number) == (number, len(world.seals()))
+    assert world.final_counts() == {tuple(one): clicks for one, clicks in world.sealed_counts().items()}
+    versions = (publication.minute_version, publication.hour_version, publication.day_version)
+    tables = ("final_clicks_minute", "final_clicks_hour", "final_clicks_day")
+    sums = [sum(row["clicks"] for row in world.rows(*one)) for one in zip(tables, versions, strict=True)]
+    assert sums == [sum(world.sealed_counts().values())] * 3

@@ -15,7 +15,7 @@ import pytest
 from domain.errors import UsageError
 from domain.identity import LogPosition
 from domain.verdicts import ClickTarget, FraudVerdict
-from warehouse.verdict_files import BadVerdictsError, read_verdict_file
+from warehouse.verdict_files import BadVerdictsError, read_verdict_bytes, read_verdict_file
 from warehouse.verdicts import RejectedLine
 
 AT = datetime(2026, 5, 4, 12, tzinfo=UTC)
@@ -178,3 +178,19 @@ def test_a_file_that_cannot_be_read_is_refused(
 def test_an_unknown_column_of_parquet_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="has unknown columns colour"):
         read_verdict_file(write_parquet(tmp_path / "a.parquet", [RECORDS[0] | {"colour": 1}]), AT)
+
+
+def test_an_array_of_json_is_the_same_verdicts(tmp_path: Path) -> None:
+    """Its places are its lines; of bytes that came without a file, too, and there no line is ever skipped."""
+    content = json.dumps(RECORDS).encode()
+    found = read_verdict_file(write(tmp_path / "a.json", content), AT)
+    assert found == read_verdict_bytes("the body", ".json", content, AT)
+    of_lines = read_verdict_file(write(tmp_path / "a.jsonl", json_lines(*RECORDS)), AT)
+    assert [one.target for one in found.verdicts] == [one.target for one in of_lines.verdicts]
+    with pytest.raises(BadVerdictsError, match="the body has 2 bad lines: line 2: no JSON object; line 3: verdict is"):
+        read_verdict_bytes(
+            "the body", ".json", json.dumps([RECORDS[0], 1, {**RECORDS[1], "verdict": "x"}]).encode(), AT
+        )
+    for text in (b"{}", b"[", b"\xff"):
+        with pytest.raises(UsageError, match="the body is no "):
+            read_verdict_bytes("the body", ".json", text, AT)

@@ -25,6 +25,9 @@ ADJUSTMENTS = Table(
         Column("requested_by", "string", "who asked, by token"),
         Column("approved_by", "string", "who approved, by token; another person"),
         Column("adjusted_at", "timestamp", "when"),
+        Column("adjustment_number", "long", "place in the chain, counts up by one over all cases"),
+        Column("previous_hash", "string", "hash of the line before, or zeros"),
+        Column("hash", "string", "SHA-256 over previous_hash and all other columns, see docs/seals.md"),
     ),
     is_append_only=True,
 )

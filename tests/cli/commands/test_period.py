@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
 
 from cli.main import app
+from domain.ads import Ad
+from domain.buckets import HOUR
+from domain.disputes import Claim, Resolution
 from domain.periods import parse_period
-from tests.support.counts_tables import CountsTables, counts_tables
-from tests.support.periods import BILLABLE, settle_month
+from tests.support.counts_tables import Clicks, CountsTables, counts_tables
+from tests.support.periods import CLOSED_AT, close_month, settle_quiet_month
 from warehouse.adjustments import read_adjustments
+from warehouse.ads import snapshot_ads
+from warehouse.disputes import open_dispute, resolve_dispute
 from warehouse.periods import read_closes
 
 OVER = "2026-02"
@@ -23,7 +29,7 @@ OVER = "2026-02"
 def tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CountsTables:
     monkeypatch.setenv("TALLYSTICK_HOME", str(tmp_path / "home"))
     found = counts_tables(tmp_path / "home")
-    settle_month(found, parse_period(OVER))
+    settle_quiet_month(found, parse_period(OVER))
     return found
 
 
@@ -34,12 +40,13 @@ def _period(*arguments: str) -> Result:
 def test_close_prints_and_writes_the_certificate(tables: CountsTables, tmp_path: Path) -> None:
     file, again = tmp_path / "close.json", tmp_path / "again.json"
     result = _period("close", OVER, "--actor", "ada", "--certificate", str(file))
-    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.exit_code == 0
+    assert result.stderr == "hours recounted: 672 to do\nhours recounted: 672 of 672\n"
     (close,) = read_closes(tables.settings)
     assert file.read_bytes() == close.certificate()
     assert result.stdout == close.certificate().decode()
     document = json.loads(result.stdout)
-    assert (document["billable_clicks"], document["actor"]) == (672 * BILLABLE, "ada")
+    assert (document["billable_clicks"], document["actor"]) == (0, "ada")
     assert _period("show", OVER, "--certificate", str(again)).stdout == result.stdout
     assert again.read_bytes() == file.read_bytes()
 
@@ -47,7 +54,7 @@ def test_close_prints_and_writes_the_certificate(tables: CountsTables, tmp_path:
 def test_a_dry_run_closes_nothing(tables: CountsTables) -> None:
     result = _period("close", OVER, "--actor", "ada", "--dry-run")
     assert (result.exit_code, result.stdout) == (0, "")
-    assert result.stderr == "period 2026-02 can be closed: 4,704 clicks in 672 hours\n"
+    assert result.stderr.splitlines()[-1] == "period 2026-02 can be closed: 0 clicks in 672 hours"
     assert read_closes(tables.settings) == []
 
 
@@ -65,6 +72,27 @@ def test_every_reason_is_a_line(tables: CountsTables, more: list[str]) -> None:
     assert read_closes(tables.settings) == []
 
 
+def test_open_disputes_are_named_and_hold_nothing_up(tables: CountsTables) -> None:
+    start = parse_period(OVER).start
+    said: dict[str, Any] = {"claim": "too many", "actor": "ada", "claimed_clicks": None, "opened_at": CLOSED_AT}
+    snapshot_ads(tables.settings, [Ad(1, 10, 100, "https://example.org/")], CLOSED_AT)
+    for first in (start - HOUR, start, parse_period(OVER).end - HOUR, parse_period(OVER).end):
+        open_dispute(tables.settings, Claim(advertiser_id=10, start=first, end=first + HOUR, **said))
+    resolved = Resolution(outcome="rejected", reason="as sealed", actor="ada", resolved_at=CLOSED_AT)
+    resolve_dispute(tables.settings, "D-3", resolved)
+    dry = json.loads(_period("close", OVER, "--actor", "ada", "--dry-run", "--json").stdout)
+    assert (dry["certificate"], dry["reasons"]) == (None, [])
+    assert [(one["case_id"], one["start"], one["claim"]) for one in dry["open_disputes"]] == [
+        ("D-2", "2026-02-01T00:00:00Z", "too many")
+    ]
+    result = _period("close", OVER, "--actor", "ada", "--json")
+    assert result.stderr.splitlines()[0] == "open dispute D-2 of advertiser 10: its outcome will be an adjustment"
+    (close,) = read_closes(tables.settings)
+    document = json.loads(result.stdout)
+    assert document["certificate"] == json.loads(close.certificate())
+    assert document["open_disputes"] == dry["open_disputes"]
+
+
 def test_a_certificate_that_cannot_be_written_closes_nothing(tables: CountsTables, tmp_path: Path) -> None:
     result = _period("close", OVER, "--actor", "ada", "--certificate", str(tmp_path / "absent" / "close.json"))
     assert result.exit_code == 1
@@ -72,8 +100,18 @@ def test_a_certificate_that_cannot_be_written_closes_nothing(tables: CountsTable
     assert read_closes(tables.settings) == []
 
 
+def test_hours_that_do_not_recount_are_lines(tables: CountsTables) -> None:
+    tables.publish(tables.write_final([Clicks("2026-02-03T10:05Z", 2)]))
+    result = _period("close", OVER, "--actor", "ada")
+    assert (result.exit_code, result.stdout) == (1, "")
+    (line,) = [line for line in result.stderr.splitlines() if line.startswith("- ")]
+    assert line.startswith("- hour 2026-02-03T10:00:00Z does not recount: minute 2026-02-03T10:05:00Z, advertiser ")
+    assert line.endswith(": published 2, recounted 0")
+    assert read_closes(tables.settings) == []
+
+
 def test_list_names_the_closed_months(tables: CountsTables) -> None:
-    _period("close", OVER, "--actor", "ada")
+    close_month(tables.settings, parse_period(OVER))
     result = _period("list")
     assert result.exit_code == 0
     assert "2026-02" in result.stdout
@@ -87,7 +125,7 @@ def test_what_is_not_closed_has_no_certificate(tables: CountsTables) -> None:
 
 
 def test_adjust_takes_two_tokens(tables: CountsTables, tmp_path: Path) -> None:
-    _period("close", OVER, "--actor", "ada")
+    close_month(tables.settings, parse_period(OVER))
     lines, ada, grace = (tmp_path / name for name in ("lines.jsonl", "ada", "grace"))
     said = {"charge_hour": "2026-02-03T10:00Z", "advertiser_id": 10, "campaign_id": 100, "ad_id": 1}
     lines.write_text(json.dumps(said | {"country": "DE", "device": "mobile", "delta_clicks": -3}), encoding="utf-8")

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from domain.buckets import parse_utc
-from services.metrics.access import ForbiddenError, narrowed
+from services.metrics.access import ForbiddenError, narrowed, verdict_actor
 from services.tokens import Caller
 from warehouse.counts_query import CountsQuery
 
@@ -54,3 +54,15 @@ def test_what_is_another_s_is_refused(query: CountsQuery, found: str) -> None:
 @pytest.mark.parametrize("query", [*NARROWED.values(), *(query for query, _ in FORBIDDEN.values())])
 def test_other_roles_ask_as_they_like(query: CountsQuery) -> None:
     assert narrowed(query, FINANCE, _owners) == query
+
+
+def test_who_hands_in_verdicts_sees_nothing() -> None:
+    with pytest.raises(ForbiddenError, match="a token of role verdicts; expected one that may read counts"):
+        narrowed(QUERY, Caller("verdicts", person="lab"), _owners)
+
+
+def test_only_its_role_hands_in_verdicts() -> None:
+    assert verdict_actor(Caller("verdicts", person="lab")) == "lab"
+    for caller in (TEN, FINANCE, Caller("operator", person="lab"), Caller("approve", person="lab")):
+        with pytest.raises(ForbiddenError, match="expected one of role verdicts"):
+            verdict_actor(caller)

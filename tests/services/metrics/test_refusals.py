@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 from starlette.requests import Request
 
-from domain.errors import IntegrityError, TallystickError, UsageError
+from domain.errors import IntegrityError, LedgerConflictError, TallystickError, UsageError
 from services.metrics.access import ForbiddenError
-from services.metrics.refusals import OverloadedError, refuse
+from services.metrics.refusals import BodyTooLargeError, MediaTypeError, OverloadedError, refuse
 from services.tokens import TokenError
 from warehouse.counts_sql import AnswerTooLargeError
 from warehouse.layout import TableMissingError
+from warehouse.verdicts import KnownFileError
 
 FACTS = ("found in home/tables", "something else", "do this")
 REQUEST = Request({"type": "http", "method": "GET", "path": "/", "headers": []})
@@ -26,6 +27,10 @@ TOLD: dict[str, tuple[TallystickError, int, str]] = {
     "token": (TokenError(*FACTS), 401, "unauthorized"),
     "forbidden": (ForbiddenError(*FACTS), 403, "forbidden"),
     "overloaded": (OverloadedError(*FACTS), 503, "overloaded"),
+    "known verdicts": (KnownFileError(*FACTS), 409, "known"),
+    "a large body": (BodyTooLargeError(*FACTS), 413, "too_large"),
+    "another type": (MediaTypeError(*FACTS), 415, "media_type"),
+    "a lost race": (LedgerConflictError(*FACTS), 503, "conflict"),
 }
 HIDDEN: dict[str, tuple[Exception, int, str]] = {
     "no tables": (TableMissingError(*FACTS), 503, "unavailable"),

@@ -1,0 +1,75 @@
+"""Heads of the ledgers, and exporting one to a place outside of them.
+
+Belongs here: gathering the ledgers, and the refusal to keep a head that an older kept one contradicts. What a head
+says is ``domain/heads.py``, the places are ``warehouse/head_places.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from domain.chain import broken_links
+from domain.errors import IntegrityError, UsageError
+from domain.heads import Head, Ledgers, head_of, missing_of, parse_head
+from domain.settings import Settings
+from warehouse.adjustments import read_adjustments
+from warehouse.head_places import place_of
+from warehouse.layout import code_version
+from warehouse.periods import read_closes
+from warehouse.publications import read_publications
+from warehouse.seals import read_seals
+
+
+@dataclass(frozen=True)
+class HeadReceipt:
+    """Where a head is kept; ``is_new`` is False if it was kept there before."""
+
+    head: Head
+    address: str
+    is_new: bool
+
+
+def read_ledgers(settings: Settings) -> Ledgers:
+    """The append-only ledgers."""
+    return Ledgers(
+        seals=read_seals(settings),
+        publications=read_publications(settings),
+        adjustments=read_adjustments(settings),
+        closes=read_closes(settings),
+    )
+
+
+def export_head(settings: Settings, target: str, at: datetime, retain_until: datetime | None = None) -> HeadReceipt:
+    """Keeps the present head in ``target``, a folder or ``s3://bucket/prefix``, as a file of its own.
+
+    Atomic and repeatable: nothing that is kept is ever changed. ``IntegrityError`` if a chain is broken, or if the
+    newest head that is kept there says what the ledgers no longer do: then nothing is written. ``UsageError`` before
+    the first seal.
+    """
+    if retain_until is None and settings.head_retention_days:
+        retain_until = at + timedelta(days=settings.head_retention_days)
+    place = place_of(target, retain_until)
+    newest = place.newest_name()
+    kept = parse_head(newest, place.read(newest)) if newest is not None else None
+    ledgers = read_ledgers(settings)  # after what is kept: whoever keeps a newer one meanwhile is no contradiction
+    _check(ledgers)
+    head = head_of(ledgers, at, code_version())
+    if newest is not None and kept is not None:
+        missing = missing_of(kept, ledgers)
+        if missing or newest > head.name:
+            raise IntegrityError(
+                f"{place.address(newest)}: {'; '.join(missing) or 'it is newer than the ledgers'}",
+                "ledgers that have only grown since it was kept",
+                "see `tallystick verify --head`; keep that file",
+            )
+    is_new = newest != head.name and place.create(head.name, head.document())
+    return HeadReceipt(head, place.address(head.name), is_new)
+
+
+def _check(ledgers: Ledgers) -> None:
+    if not ledgers.seals:
+        raise UsageError("nothing is sealed", "a seal, whose hash is the head", "reconcile an hour first")
+    broken = [finding for name, rows in ledgers.chains() for finding in broken_links(name, rows)]
+    if broken:
+        raise IntegrityError(broken[0], "ledgers whose chains hold", "run `tallystick verify` and look for the cause")
