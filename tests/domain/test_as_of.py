@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
@@ -23,7 +22,7 @@ MINUTES = [WRITTEN_AT + timedelta(minutes=n) for n in range(4)]
 def _seals(*hours: datetime) -> list[Seal]:
     """One seal each, under the next revision of its hour."""
     drafts = [
-        replace(seal_draft(), hour=hour, attempt=f"attempt-{number}", revision=hours[:number].count(hour))
+        seal_draft(hour=hour, attempt=f"attempt-{number}", revision=hours[:number].count(hour))
         for number, hour in enumerate(hours)
     ]
     return chain_drafts([], drafts, WRITTEN_AT)
