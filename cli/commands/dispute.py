@@ -241,9 +241,12 @@ def _print_report(report: DisputeReport) -> None:
         title="Clicks",
     )
     print_table(
-        ("hour", "seal", "revision", "sealed", "by", "rule", "verdict set", "digest"),
+        ("hour", "seal", "revision", "sealed", "by", "case", "reason", "rule", "verdict set", "digest"),
         [
-            (s.hour, s.seal_number, s.revision, s.sealed_at, s.actor, s.rule_version, s.verdict_set, s.digest)
+            (
+                *(s.hour, s.seal_number, s.revision, s.sealed_at, s.actor, s.case_id, s.reason),
+                *(s.rule_version, s.verdict_set, s.digest),
+            )
             for s in report.seals
         ],
         title="Seals",

@@ -66,7 +66,7 @@ def write_pack(settings: Settings, case_id: str, file: IO[bytes]) -> PackReceipt
 def _write_files(settings: Settings, dispute: Dispute, evidence: Evidence, folder: Path) -> PackReceipt:
     invoice = evidence.final_rows()
     adjustments = [
-        vars(one) | {"billing_period": str(one.billing_period)}
+        one.columns()
         for one in read_adjustments(settings)
         if one.advertiser_id == dispute.advertiser_id and one.charge_hour in set(dispute.hours)
     ]
