@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from contextlib import nullcontext, suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Literal
@@ -72,13 +73,15 @@ class Books(RuleBasedStateMachine):
         self.world.publish()
 
     @precondition(lambda self: not read_closed(self.world.settings).periods)
-    @rule()
-    def close(self) -> None:
-        try:
+    @rule(is_prepared=st.booleans())
+    def close(self, is_prepared: bool) -> None:
+        """Prepared, nothing stands against it; else it is refused, or nothing stood against it."""
+        if is_prepared:
+            self.world.seal(*(hour for hour in self.unsealed() if hour < OCTOBER.end))
+            self.settle()
+            self.world.publish()
+        with nullcontext() if is_prepared else suppress(CloseRefusedError):
             close_recounted(self.world.settings, OCTOBER, "ada", lambda: CLOSED_AT)
-        except CloseRefusedError:
-            assert not read_closed(self.world.settings).periods
-        else:
             event("closed")
             october = [hour for hour in self.billed() if hour < OCTOBER.end]
             assert {hour: self.billed()[hour] for hour in october} == {hour: self.due(hour) for hour in october}
