@@ -18,7 +18,7 @@ _ENTRY = "from cli.main import main; main()"
 class CommandLine(dg.ConfigurableResource[None]):
     """Runs ``tallystick`` commands under the settings of this process' environment."""
 
-    def run(self, context: dg.AssetExecutionContext, *arguments: str) -> str:
+    def run(self, context: dg.AssetExecutionContext | dg.OpExecutionContext, *arguments: str) -> str:
         """Runs one command to its end and returns its receipt, a line of JSON.
 
         Its output goes to the run's logs. A non-zero exit is a ``dg.Failure`` with the last lines; a cancelled run
@@ -41,7 +41,7 @@ class CommandLine(dg.ConfigurableResource[None]):
             return receipt.read_text(encoding="utf-8")
 
 
-def _relay(context: dg.AssetExecutionContext, child: subprocess.Popen[str]) -> list[str]:
+def _relay(context: dg.AssetExecutionContext | dg.OpExecutionContext, child: subprocess.Popen[str]) -> list[str]:
     lines: list[str] = []
     for line in child.stdout or ():
         text = line.rstrip()

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import dagster as dg
 
+from assets.cases import case_arguments
 from assets.command_line import CommandLine
 from assets.metadata import table_metadata, table_spec
 from assets.partitions import DAY_OF_HOURS, HOURLY, hours_of
@@ -29,11 +30,14 @@ NAMES = ("final_clicks_minute", "final_clicks_hour", "click_exclusions", "drift"
 def finals(
     context: dg.AssetExecutionContext, command_line: CommandLine
 ) -> Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]:
-    """Seals the hours of this run; an hour that must wait fails the run after the others are sealed."""
+    """Seals the hours of this run; an hour that must wait fails the run after the others are sealed.
+
+    A run with the tags of a case counts sealed hours as they would be counted today.
+    """
     settings, hours = load_settings(), hours_of(context)
     span = (format_utc(hours[0]), format_utc(hours[-1] + HOUR))
     receipt = ReconcileReceipt.from_json(
-        command_line.run(context, "reconcile", *span, "--actor", f"dagster:{context.run.run_id}")
+        command_line.run(context, "reconcile", *span, *case_arguments(context.run.run_id, context.run.tags))
     )
     blocked = receipt.of("blocked")
     if blocked:
@@ -52,6 +56,7 @@ def _figures(receipt: ReconcileReceipt) -> dict[str, int | str]:
         "billable_clicks": sum(hour.billable_clicks for hour in done),
         "excluded_clicks": sum(sum(hour.excluded_clicks.values()) for hour in done),
         "sealed_hours": len(receipt.of("seal")),
+        "revised_hours": len(receipt.of("revise")),
         "verified_hours": len(receipt.of("verify")),
         "late_arrivals": sum(hour.late_arrival_count for hour in done),
         "publication_number": receipt.publication_number or 0,

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from domain.errors import TallystickError
 
@@ -30,12 +33,19 @@ def check_writable(path: Path) -> None:
 
 def write_whole(path: Path, content: bytes) -> None:
     """Writes beside and renames over; a former file of that name stays as it was if anything fails."""
+    with whole_file(path) as file:
+        file.write(content)
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[IO[bytes]]:
+    """A file to write to, beside the one that it becomes when the block ends without an error."""
     check_writable(path)
     beside: str | None = None
     try:
         descriptor, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
+        with os.fdopen(descriptor, "w+b") as file:
+            yield file
             file.flush()
             os.fsync(descriptor)
         os.chmod(beside, READABLE)

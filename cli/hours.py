@@ -10,14 +10,15 @@ from domain.errors import UsageError
 
 def hours_asked_for(from_: str, to: str | None) -> list[datetime]:
     """The hours (starts, UTC) of ``[FROM, TO)``, of one hour without TO; ``UsageError`` says what is wrong."""
-    start = _whole_hour("FROM", from_)
-    end = _whole_hour("TO", to) if to is not None else start + HOUR
+    start = whole_hour("FROM", from_)
+    end = whole_hour("TO", to) if to is not None else start + HOUR
     if end <= start:
         raise UsageError(f"TO {format_utc(end)} is not after FROM {format_utc(start)}", "a later end", "swap them")
     return list(hours_between(start, end))
 
 
-def _whole_hour(name: str, text: str) -> datetime:
+def whole_hour(name: str, text: str) -> datetime:
+    """An hour start (UTC) from the text of an argument of that name; ``UsageError`` otherwise."""
     refusal = UsageError(f"{name} is {text!r}", "a whole UTC hour such as 2026-01-31T13:00Z", "write it like that")
     try:
         at = parse_utc(text)

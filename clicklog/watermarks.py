@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import json
 import re
-import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Message, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Message, TopicPartition
 
-from clicklog.clients import LogUnavailableError, as_log_error, log_consumer
+from clicklog.clients import log_consumer
 from clicklog.producer import ClickProducer
+from clicklog.reading import records_to_the_end
 from clicklog.topics import partition_count
 from domain.buckets import format_utc, parse_utc
 from domain.errors import IntegrityError, UsageError
@@ -27,9 +26,6 @@ from domain.settings import Settings
 WATERMARK_VERSION = 1
 STILL_SENDING = timedelta(seconds=30)
 """A server whose newest watermark is younger than this is at work: it sends one each second."""
-READ_TIMEOUT_SECONDS = 60
-_BATCH_RECORDS = 10_000
-_POLL_SECONDS = 0.1
 _FLUSH_TIMEOUT_SECONDS = 15
 _SERVER_ID = re.compile(next(field.pattern or "" for field in FIELDS if field.name == "server_id"))
 
@@ -162,7 +158,7 @@ def _newest_values(settings: Settings) -> dict[bytes, bytes]:
     newest: dict[bytes, Message] = {}
     with log_consumer(settings, topic, options) as consumer:
         consumer.assign(places)
-        for message in _up_to_the_end(consumer, settings, topic, len(places)):
+        for message in records_to_the_end(consumer, settings, topic, len(places)):
             key = message.key() or b""
             known = newest.get(key)
             # Equal partitions in offset order; across partitions, after their number was raised, by append time.
@@ -170,19 +166,3 @@ def _newest_values(settings: Settings) -> dict[bytes, bytes]:
                 newest[key] = message
     values = {key: message.value() for key, message in newest.items()}
     return {key: value for key, value in values.items() if value is not None}
-
-
-def _up_to_the_end(consumer: Consumer, settings: Settings, topic: str, partition_total: int) -> Iterator[Message]:
-    started = time.monotonic()
-    ended: set[int | None] = set()
-    while len(ended) < partition_total:
-        if time.monotonic() - started > READ_TIMEOUT_SECONDS:
-            raise LogUnavailableError(settings, f"topic {topic} not read to its end in {READ_TIMEOUT_SECONDS} s")
-        for message in consumer.consume(_BATCH_RECORDS, _POLL_SECONDS):
-            error = message.error()
-            if error is None:
-                yield message
-            elif error.code() == KafkaError._PARTITION_EOF:
-                ended.add(message.partition())
-            else:
-                raise as_log_error(settings, topic, error)

@@ -6,22 +6,17 @@ approve ``services/approvals.py``.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from domain.buckets import format_utc, hour_of
+from domain.cases import check_case
 from domain.chain import GENESIS_HASH, chain_hash
-from domain.errors import TallystickError, UsageError
+from domain.errors import TallystickError
 from domain.periods import ClosedPeriods, Period, period_of
 from domain.seals import Seal
-
-CASE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,63}", re.ASCII)
-MAX_REASON_CHARACTERS = 500
-FORMULA_STARTS = ("=", "+", "-", "@")
-"""What a spreadsheet would take for a formula."""
 
 
 class AdjustmentRefusedError(TallystickError):
@@ -53,15 +48,7 @@ class AdjustmentCase:
     adjusted_at: datetime
 
     def __post_init__(self) -> None:
-        if not CASE.fullmatch(self.case_id):
-            raise UsageError(f"case {self.case_id!r}", "1 to 64 letters, digits or . _ : -", "correct it")
-        is_text = self.reason.isprintable() and bool(self.reason.strip())
-        if not is_text or len(self.reason) > MAX_REASON_CHARACTERS or self.reason.startswith(FORMULA_STARTS):
-            raise UsageError(
-                f"reason {self.reason!r}",
-                f"one line of up to {MAX_REASON_CHARACTERS} characters that does not start like a formula",
-                "correct it",
-            )
+        check_case(self.case_id, self.reason)
         if self.requested_by == self.approved_by:
             raise AdjustmentRefusedError(
                 f"{self.requested_by} asks and approves", "two people", "let somebody else approve"

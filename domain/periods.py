@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -156,10 +156,13 @@ def reasons_against_close(
     seals: Sequence[Seal],
     publications: Sequence[Publication],
     closed: ClosedPeriods,
+    proposed: Sequence[datetime] = (),
+    filled: Collection[datetime] = (),
 ) -> list[str]:
     """Every reason why the period cannot be closed now, in words; empty if it can.
 
-    ``seals`` and ``publications`` are whole ledgers in the order of their chains.
+    ``seals`` and ``publications`` are whole ledgers in the order of their chains. Hours of the period: ``proposed``,
+    ascending, those for which a revision is proposed; ``filled``, those in which raw has a click.
     """
     if closed.holds(period.start):
         is_closed = period in closed.periods
@@ -168,13 +171,25 @@ def reasons_against_close(
     if now < period.end:
         reasons.append(f"it is not over before {format_utc(period.end)}")
     sealed = current_seals(seals)
-    reasons += [f"{run} not sealed" for run in _runs(hour for hour in period.hours if hour not in sealed)]
+    unsealed = (hour for hour in _hours_to_seal(period, sealed, filled) if hour not in sealed)
+    reasons += [f"{run} not sealed" for run in _runs(unsealed)]
     shown = publications[-1].seal_number if publications else 0
     hidden = (hour for hour in period.hours if hour in sealed and sealed[hour].seal_number > shown)
     reasons += [f"{run} sealed, but not published" for run in _runs(hidden)]
+    reasons += [
+        f"{run} proposed for a revision: apply or dismiss it by `tallystick proposals`" for run in _runs(proposed)
+    ]
     earlier = {period_of(hour) for hour in sealed if hour < period.start} - closed.periods
     reasons += [f"period {one} is open, and hours of it are sealed: close it first" for one in sorted(earlier)]
     return reasons
+
+
+def _hours_to_seal(period: Period, sealed: Collection[datetime], filled: Collection[datetime]) -> Iterable[datetime]:
+    """All hours of the period; of the month in which the books begin, those since the first sealed one and any earlier
+    one in which somebody clicked.
+    """
+    begin = min((hour for hour in sealed if hour < period.end), default=period.start)
+    return (hour for hour in period.hours if hour >= begin or hour in filled)
 
 
 def _runs(hours: Iterable[datetime]) -> list[str]:

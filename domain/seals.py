@@ -17,6 +17,7 @@ from domain.buckets import hour_of
 from domain.chain import GENESIS_HASH, broken_links, canonical_json, chain_hash
 from domain.errors import IntegrityError
 
+FIRST_REVISION = 0
 DIGEST_WORDS = 8
 WORD_BYTES = 4
 _WORD_MODULUS = 1 << (8 * WORD_BYTES)
@@ -28,7 +29,8 @@ class SealDraft:
     """What an attempt says of its hour, before it has a place in the chain.
 
     ``cut`` maps ``"log:partition"`` to the end offset up to which raw was read; ``excluded_clicks`` maps a reason to a
-    count. ``IntegrityError`` if raw is not billable plus excluded, exactly.
+    count. ``reason`` and ``case_id`` are those of a revision, empty on a first seal. ``IntegrityError`` if raw is not
+    billable plus excluded, exactly.
     """
 
     hour: datetime
@@ -45,6 +47,8 @@ class SealDraft:
     horizon_days: int
     code_version: str
     actor: str
+    reason: str = ""
+    case_id: str = ""
 
     def __post_init__(self) -> None:
         excluded = sum(self.excluded_clicks.values())
@@ -109,13 +113,25 @@ def chain_drafts(seals: Sequence[Seal], drafts: Sequence[SealDraft], sealed_at: 
 
 
 def _check_revision(draft: SealDraft, newest: int | None) -> None:
-    due = 0 if newest is None else newest + 1
+    due = FIRST_REVISION if newest is None else newest + 1
     if draft.revision != due:
         raise IntegrityError(
             f"revision {draft.revision} of hour {draft.hour:%Y-%m-%dT%H:%M}",
             f"revision {due}, since " + ("it has no seal yet" if newest is None else f"revision {newest} is sealed"),
             "read the seals again; a sealed hour changes only by a revision",
         )
+    if not _is_accounted_for(draft):
+        raise IntegrityError(
+            f"revision {draft.revision} of hour {draft.hour:%Y-%m-%dT%H:%M} with reason {draft.reason!r} and case "
+            f"{draft.case_id!r}",
+            "both on a revision, neither on a first seal",
+            "give a reason and a case; sealed figures never change without",
+        )
+
+
+def _is_accounted_for(seal: SealDraft) -> bool:
+    """Law 10: a revision says why and for which case; a first seal needs neither."""
+    return bool(seal.reason) == bool(seal.case_id) == (seal.revision > FIRST_REVISION)
 
 
 def current_seals(seals: Iterable[Seal]) -> dict[datetime, Seal]:
@@ -127,6 +143,11 @@ def current_seals(seals: Iterable[Seal]) -> dict[datetime, Seal]:
     return current
 
 
+def next_revision(held: Seal | None) -> int:
+    """The revision that the next seal of an hour has, after the one that holds for it."""
+    return FIRST_REVISION if held is None else held.revision + 1
+
+
 def check_chain(seals: Sequence[Seal]) -> list[str]:
     """What is wrong with the chain of seals (ascending), one line a finding; empty if it holds."""
     findings = broken_links("seal", seals)
@@ -134,6 +155,8 @@ def check_chain(seals: Sequence[Seal]) -> list[str]:
     for seal in seals:
         if seal.revision != revisions.get(seal.hour, -1) + 1:
             findings.append(f"seal {seal.number}: revision {seal.revision} is not the next of its hour")
+        if not _is_accounted_for(seal):
+            findings.append(f"seal {seal.number}: revision {seal.revision} has not the reason and case that it should")
         revisions[seal.hour] = seal.revision
     return findings
 

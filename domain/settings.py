@@ -14,10 +14,13 @@ from typing import Any
 from domain.errors import SettingError
 
 PORTS = (1, 65_535)
+LATE_REVISIONS = ("apply", "propose")
 
 
-def _setting(default: Any, help_text: str, bounds: tuple[int, int] | None = None) -> Any:
-    return field(default=default, metadata={"help": help_text, "bounds": bounds})
+def _setting(
+    default: Any, help_text: str, bounds: tuple[int, int] | None = None, choices: tuple[str, ...] | None = None
+) -> Any:
+    return field(default=default, metadata={"help": help_text, "bounds": bounds, "choices": choices})
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,10 @@ class Settings:
     grace_seconds: int = _setting(300, "an hour is not reconciled sooner than this after its end", (0, 86_400))
     drift_alert_per_mille: int = _setting(1, "drift above this share of an advertiser's clicks alerts", (0, 1_000))
     drift_floor_clicks: int = _setting(5, "drift of up to this many clicks an hour never alerts", (0, 1_000_000))
+    dispute_hold_days: int = _setting(365, "a dispute's hours are held this long after it is resolved", (0, 36_500))
+    late_revisions: str = _setting(
+        "apply", "whether the hourly schedule applies revisions for late clicks, or only a person", None, LATE_REVISIONS
+    )
     spark_master: str = _setting("local[2]", "where Spark runs")
     spark_driver_heap_mib: int = _setting(1_200, "heap of a Spark driver", (512, 262_144))
     shuffle_partitions: int = _setting(4, "Spark shuffle partitions; frozen into a checkpoint", (1, 10_000))
@@ -103,10 +110,16 @@ def settings_from(values: Mapping[str, Any], home: Path) -> Settings:
         if isinstance(default, int):
             typed[name] = _bounded_int(name, raw, bounds)
         elif isinstance(raw, str):
-            typed[name] = raw
+            typed[name] = _chosen(name, raw, known[name].metadata["choices"])
         else:
             raise SettingError(f"setting {name} is {raw!r}", "text", "correct it")
     return Settings(home=home, **typed)
+
+
+def _chosen(name: str, raw: str, choices: tuple[str, ...] | None) -> str:
+    if choices and raw not in choices:
+        raise SettingError(f"setting {name} is {raw!r}", " or ".join(choices), "correct it")
+    return raw
 
 
 def _bounded_int(name: str, raw: Any, bounds: tuple[int, int]) -> int:

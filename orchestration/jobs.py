@@ -5,6 +5,7 @@ from __future__ import annotations
 import dagster as dg
 
 from assets.finals import NAMES as FINALS
+from assets.late_revisions import late_revisions
 from assets.streams import NAMES as STREAMS
 
 HOURLY_JOB = dg.define_asset_job(
@@ -17,3 +18,11 @@ DAILY_JOB = dg.define_asset_job(
     dg.AssetSelection.assets("final_clicks_day"),
     description="Confirm that all hours of a UTC day are sealed and published.",
 )
+
+
+@dg.job(
+    description="Seal anew the hours of open periods for which clicks have come after their seals.",
+)
+def revise_late_hours() -> None:
+    """One op."""
+    late_revisions()

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import dagster as dg
 
-from orchestration.jobs import DAILY_JOB, HOURLY_JOB
+from orchestration.jobs import DAILY_JOB, HOURLY_JOB, revise_late_hours
+from warehouse.settings import load_settings
 
 HOUR_GRACE_MINUTES = 10
 """Not below the setting ``grace_seconds``, or each hour would be asked for too early and refused."""
 DAY_GRACE_MINUTES = 40
+LATE_MINUTE = 30
+"""Of each hour: when the hour before has had its turn."""
 
 HOURLY_SCHEDULE = dg.build_schedule_from_partitioned_job(
     HOURLY_JOB,
@@ -25,3 +28,18 @@ DAILY_SCHEDULE = dg.build_schedule_from_partitioned_job(
     description="Confirms the day that ended, once its last hour has had its turn.",
     default_status=dg.DefaultScheduleStatus.RUNNING,
 )
+
+
+@dg.schedule(
+    job=revise_late_hours,
+    name="late_revisions",
+    cron_schedule=f"{LATE_MINUTE} * * * *",
+    execution_timezone="UTC",
+    description="Applies the revisions that late clicks propose, if the setting late_revisions says so.",
+    default_status=dg.DefaultScheduleStatus.RUNNING,
+)
+def late_revisions_schedule() -> dg.RunRequest | dg.SkipReason:
+    """A run each hour; none where revisions are only proposed."""
+    if load_settings().late_revisions != "apply":
+        return dg.SkipReason("the setting late_revisions says propose: see tallystick proposals list")
+    return dg.RunRequest()

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 
-from domain.periods import CloseRefusedError, Period, PeriodClose
+from domain.periods import CloseRefusedError, Period, PeriodClose, seals_of
 from domain.settings import Settings
 from quality.findings import NAMED_AT_MOST, named
 from quality.recount import Verdict, verify
 from warehouse.closing import close_period, plan_close
+from warehouse.seals import read_seals
 
 HOUR_SUBJECT = "hour "
 
@@ -39,7 +40,8 @@ def plan_recounted(
     close = plan_close(settings, period, actor, now).required()
     reasons: list[str] = []
     done = 0
-    for verdict in verify(settings, period.hours, on_progress=on_progress):
+    hours = [seal.hour for seal in seals_of(period, read_seals(settings))]
+    for verdict in verify(settings, hours, on_progress=on_progress):
         reasons += [] if verdict.is_agreeing else [_reason(verdict)]
         if verdict.subject.startswith(HOUR_SUBJECT):
             done += 1

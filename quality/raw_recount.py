@@ -133,6 +133,11 @@ FROM events LEFT JOIN cut USING (log, partition) WHERE hour_us = $hour_us
 REASONS_SQL = "SELECT reason, count(*) FROM outcomes GROUP BY reason"
 """Billable clicks under a null, excluded ones under their reason."""
 
+KEYS_SQL = """
+SELECT advertiser_id, campaign_id, ad_id, country, device, count(*) FROM outcomes WHERE reason IS NULL GROUP BY ALL
+"""
+"""Billable clicks of an hour by key."""
+
 _WORDS = ", ".join(
     f"printf('%08x', (coalesce(sum(('0x' || substr(hash, {first}, 8))::UBIGINT), 0) % 4294967296::HUGEINT)::BIGINT)"
     for first in range(1, 65, 8)
@@ -265,6 +270,10 @@ class RawRecount:
         rows = self._rows(MINUTES_SQL)
         self._engine.unregister("published")
         return _named(rows, _about_key)
+
+    def key_counts(self) -> list[tuple[Any, ...]]:
+        """Billable clicks of the hour recounted last: advertiser, campaign, ad, country, device, clicks."""
+        return self._rows(KEYS_SQL)
 
     def _files_of(self, hour: datetime) -> dict[str, datetime]:
         """Paths of the files of an hour."""

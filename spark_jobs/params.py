@@ -12,21 +12,29 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from domain.buckets import format_utc, hour_of, hours_between, parse_utc
+from domain.cases import check_case
 from domain.errors import UsageError
 
-Action = Literal["seal", "verify", "publish", "blocked"]
+Action = Literal["seal", "verify", "revise", "publish", "blocked"]
+DEFAULT_ACTOR = "cli"
+"""Who asks where nobody says so: enough to seal an hour, not to touch one that is sealed."""
 ARCHIVE_WAIT_SECONDS = 120
 """A running stream is a batch or two behind the log; one that needs longer is behind for another reason."""
 
 
 @dataclass(frozen=True)
 class ReconcileParams:
-    """Hours ``[first_hour, end)``, UTC; who asks; how long a running archive may take to reach the end of the log."""
+    """Hours ``[first_hour, end)``, UTC; who asks; how long a running archive may take to reach the end of the log.
+
+    With a reason and a case, sealed hours are counted again as they would be today, and sealed anew if that differs.
+    """
 
     first_hour: datetime
     end: datetime
     actor: str
     archive_wait_seconds: int = ARCHIVE_WAIT_SECONDS
+    reason: str = ""
+    case_id: str = ""
 
     def __post_init__(self) -> None:
         for name, at in (("first hour", self.first_hour), ("end", self.end)):
@@ -40,6 +48,24 @@ class ReconcileParams:
             )
         if not self.actor.strip():
             raise UsageError("no actor", "the name of who asks; it goes into each seal", "give --actor")
+        if self.reason or self.case_id:
+            self._check_case()
+
+    @property
+    def is_revising(self) -> bool:
+        """Whether sealed hours may get another seal."""
+        return bool(self.case_id)
+
+    def _check_case(self) -> None:
+        given = {"reason": self.reason, "case": self.case_id, "actor": self.actor}
+        missing = [name for name, value in given.items() if not value.strip() or value == DEFAULT_ACTOR]
+        if missing:
+            raise UsageError(
+                f"a revision without {' and '.join(missing)}",
+                "a reason, a case and the name of who asks, all three",
+                "give --reason, --case and --actor; or none of the first two, and sealed hours are verified",
+            )
+        check_case(self.case_id, self.reason)
 
     @property
     def hours(self) -> list[datetime]:
@@ -77,7 +103,7 @@ class HourReceipt:
     """What was done with one hour. Counts are clicks; ``excluded_clicks`` is by reason, ``digest`` of the billable set.
 
     ``unexplained_clicks``: live and final differ by these for no known cause. ``alert_count``: advertisers over the
-    bar.
+    bar. ``late_arrival_count``: clicks beyond the cut that the hour had; a revision has taken them in.
     """
 
     hour: datetime

@@ -63,31 +63,41 @@ def plan(
     now: datetime,
     log: ClickLog | None = None,
     archive_wait_seconds: float = 0,
+    *,
+    is_revising: bool = False,
 ) -> list[HourPlan]:
-    """What is to be done with each hour, in their order. Reads only; the log is asked only if an hour is unsealed.
+    """What is to be done with each hour, in their order. Reads only; the log is asked only if an hour is to be sealed.
 
-    A running archive is always a batch behind the log: it gets ``archive_wait_seconds`` to reach the ends that were
+    ``is_revising``: sealed hours are counted up to the present ends of the log too, by the gate of an unsealed one. A
+    running archive is always a batch behind the log: it gets ``archive_wait_seconds`` to reach the ends that were
     read. ``TopicRecreatedError`` if the log is not the one that was archived, ``LogUnavailableError`` if no broker
-    answers. An hour of a closed period is never sealed; one that is sealed there is verified.
+    answers, ``PeriodClosedError`` if hours are to be revised and one lies in a closed period. An hour of a closed
+    period is never sealed; one that is sealed there is verified.
     """
     closed = read_closed(settings)
     seals = read_seals(settings)
     sealed = current_seals(seals)
     publication = latest_publication(settings)
     published = publication.seal_number if publication else 0
-    unsealed = [hour for hour in hours if hour not in sealed and not closed.holds(hour)]
-    to_seal = {
+    if is_revising:
+        closed.check_open(hours)
+    to_count = [hour for hour in hours if is_revising or (hour not in sealed and not closed.holds(hour))]
+    planned = {
         hour: HourPlan(hour, "blocked", reasons=(closed.reason(hour),))
         for hour in hours
         if hour not in sealed and closed.holds(hour)
     }
-    if unsealed:
+    if to_count:
         log = log or BrokerLog(settings)
-        is_any_due = any(hour + HOUR + settings.grace <= now for hour in unsealed)
+        is_any_due = any(hour + HOUR + settings.grace <= now for hour in to_count)
         state = _read_state(settings, log, archive_wait_seconds if is_any_due else 0)
-        to_seal |= _plan_unsealed(settings, unsealed, now, log=log, state=state, seals=seals)
+        planned |= _plan_counted(settings, to_count, now, log=log, state=state, seals=seals)
     raw = dataset_of(open_table(settings, "raw_clicks"))
-    return [to_seal.get(hour) or _plan_sealed(raw, sealed[hour], published) for hour in hours]
+    for hour in hours:
+        if hour in sealed:
+            again = _plan_sealed(raw, sealed[hour], published)
+            planned[hour] = _plan_revision(again, planned[hour]) if is_revising else again
+    return [planned[hour] for hour in hours]
 
 
 def receipt_of_waiting(settings: Settings, plans: Sequence[HourPlan]) -> ReconcileReceipt:
@@ -128,7 +138,7 @@ def _archive_ends(settings: Settings, row: LogRow) -> dict[int, int]:
     return {**row.first_offsets, **{partition: mark.offset + 1 for partition, mark in marks.items()}}
 
 
-def _plan_unsealed(
+def _plan_counted(
     settings: Settings,
     hours: Sequence[datetime],
     now: datetime,
@@ -203,6 +213,17 @@ def _plan_sealed(raw: ds.Dataset, seal: Seal, published: int) -> HourPlan:
         seal_number=seal.seal_number,
         late_arrival_count=_count_late_arrivals(raw, seal),
     )
+
+
+def _plan_revision(sealed: HourPlan, counted: HourPlan) -> HourPlan:
+    """Of a sealed hour: up to the ends of today, which are never before those of its seal."""
+    behind = [place for place, end in sealed.cut.items() if counted.cut.get(place, 0) < end]
+    if counted.action == "blocked":
+        return replace(sealed, action="blocked", cut={}, reasons=counted.reasons)
+    if behind:
+        reason = f"the log ends before the cut of seal {sealed.seal_number} in {', '.join(sorted(behind))}"
+        return replace(sealed, action="blocked", cut={}, reasons=(reason,))
+    return replace(sealed, action="revise", cut=counted.cut)
 
 
 def _count_late_arrivals(raw: ds.Dataset, seal: Seal) -> int:

@@ -5,6 +5,9 @@ Belongs here: the order of steps and the lock. Each step is a file: the plan ``p
 ``reconcile_seal.py``, the comparison with live ``reconcile_drift.py``,
 a sealed hour again ``reconcile_verify.py``, what readers see ``publish.py``.
 
+Under a case a sealed hour is counted as an unsealed one would be. If that comes out identical, it is a verification,
+else the next revision of its seal; the day is published again either way that it changed.
+
 Between any two commits the process may die. An attempt without a seal is nothing, and is counted again; a seal without
 a publication is published by the next run, whatever hours that one is asked for.
 """
@@ -12,15 +15,17 @@ a publication is published by the next run, whatever hours that one is asked for
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
+from functools import partial
 
 from pyspark.sql import SparkSession
 
 from domain.buckets import hours_by_day
 from domain.counting import RULE_VERSION
-from domain.seals import Seal, SealDraft, current_seals
+from domain.seals import Seal, SealDraft, current_seals, next_revision
 from domain.settings import Settings
 from spark_jobs.params import HourPlan, HourReceipt, ReconcileParams, ReconcileReceipt, receipt_of_plan
 from spark_jobs.planning import plan
@@ -30,14 +35,16 @@ from spark_jobs.reconcile_checks import HourFigures, check_laws, figures
 from spark_jobs.reconcile_count import DayCount, counted_hours
 from spark_jobs.reconcile_drift import DayDrift, HourDrift
 from spark_jobs.reconcile_log import ClickLog
+from spark_jobs.reconcile_outcomes import write_outcomes
 from spark_jobs.reconcile_seal import read_sound_seals, seal_attempts, verdict_set_to_pin
-from spark_jobs.reconcile_verify import verify_hours
+from spark_jobs.reconcile_verify import confirmation, differing_hours, verify_hours
 from spark_jobs.reconcile_written import written_attempt
 from warehouse.ads import ads_version
 from warehouse.layout import code_version
 from warehouse.locks import writer_lock
 from warehouse.publications import latest_publication
 from warehouse.spark.session import jvm_pid
+from warehouse.verifications import append_verifications
 
 LOCK = "reconcile"
 Progress = Callable[[str], None]
@@ -54,7 +61,7 @@ class _Run:
 
     spark: SparkSession
     settings: Settings
-    actor: str
+    params: ReconcileParams
     clock: Callable[[], datetime]
     progress: Progress
     after_step: AfterStep
@@ -72,18 +79,21 @@ def reconcile(
 ) -> ReconcileReceipt:
     """Seals what may be sealed of the hours, verifies what is sealed, publishes what is not visible yet.
 
-    Repeatable at any time. Hours that must wait are in the receipt with their reasons. ``WriterBusyError`` if another
-    process reconciles; ``IntegrityError`` if a law is broken or a sealed hour comes out differently: the date it
-    happened on is left unsealed, the dates before it stand.
+    With a case, sealed hours that come out differently today get the next revision. Repeatable at any time. Hours that
+    must wait are in the receipt with their reasons. ``WriterBusyError`` if another process reconciles;
+    ``PeriodClosedError`` if there is a case and an hour's period is closed; ``IntegrityError`` if a law is broken or,
+    without a case, a sealed hour comes out differently: the date it happened on is left as it was, the dates before it
+    stand.
     """
     started = time.monotonic()
     with writer_lock(settings, LOCK) as lock:
         driver = jvm_pid(spark)
         if driver is not None:
             lock.record_child(driver)
-        run = _Run(spark, settings, params.actor, clock, progress, after_step)
+        run = _Run(spark, settings, params, clock, progress, after_step)
         read_sound_seals(settings)
-        plans = plan(settings, params.hours, clock(), log, params.archive_wait_seconds)
+        wait_seconds = params.archive_wait_seconds
+        plans = plan(settings, params.hours, clock(), log, wait_seconds, is_revising=params.is_revising)
         publish(spark, settings, clock, after_step)
         receipts = _reconcile_days(run, plans)
         publication = latest_publication(settings)
@@ -100,34 +110,76 @@ def _reconcile_days(run: _Run, plans: Sequence[HourPlan]) -> dict[datetime, Hour
     receipts = {one.hour: receipt_of_plan(one) for one in plans}
     for day, hours in hours_by_day(list(by_hour)).items():
         of_day = [by_hour[hour] for hour in hours]
-        to_seal = [one for one in of_day if one.action == "seal"]
+        to_count = [one for one in of_day if one.action in ("seal", "revise")]
         to_verify = [one for one in of_day if one.action == "verify"]
-        if to_seal:
-            receipts |= _seal_day(run, day, to_seal)
+        if to_count:
+            done = _count_day(run, day, to_count)
             publish(run.spark, run.settings, run.clock, run.after_step)
-            run.progress(f"{day}: {len(to_seal)} hours sealed and published")
+            receipts |= done
+            run.progress(f"{day}: {_in_words(done)}")
         if to_verify:
             receipts |= _verify_day(run, to_verify)
-            run.progress(f"{day}: {len(to_verify)} sealed hours counted again, identical")
-        if not to_seal and not to_verify:
-            run.progress(f"{day}: {len(of_day)} hours, nothing to count")
+            run.progress(f"{day}: {_hours(len(to_verify))} counted again, identical")
+        if not to_count and not to_verify:
+            run.progress(f"{day}: {_hours(len(of_day))}, nothing to count")
     return receipts
 
 
-def _seal_day(run: _Run, day: date, plans: Sequence[HourPlan]) -> dict[datetime, HourReceipt]:
-    """One pass over the date, three commits of the attempt, one of the seals."""
-    attempts = {one.hour.hour: new_attempt_id(run.clock()) for one in plans}
+def _hours(count: int) -> str:
+    return "1 hour" if count == 1 else f"{count} hours"
+
+
+def _in_words(done: Mapping[datetime, HourReceipt]) -> str:
+    actions = Counter(receipt.action for receipt in done.values())
+    said = {"seal": "sealed and published", "revise": "revised and published", "verify": "counted again, identical"}
+    return ", ".join(f"{_hours(actions[action])} {words}" for action, words in said.items() if actions[action])
+
+
+def _count_day(run: _Run, day: date, plans: Sequence[HourPlan]) -> dict[datetime, HourReceipt]:
+    """One pass over the date, three commits of the attempt, one of the seals, one where sealed hours are confirmed."""
     cuts = {one.hour.hour: one.cut for one in plans}
-    run.progress(f"{day}: counting {len(plans)} hours")
+    run.progress(f"{day}: counting {_hours(len(plans))}")
     verdict_set = verdict_set_to_pin(run.settings)
+    held = current_seals(read_sound_seals(run.settings))
+    again = {one.hour.hour: held[one.hour] for one in plans if one.action == "revise"}
     with counted_hours(
         run.spark, run.settings, day, cuts, run.settings.final_horizon, verdict_set=verdict_set
     ) as count:
-        found, drift = _write_attempt(run, count, attempts)
-    drafts = [_draft(run, one, attempts[one.hour.hour], found[one.hour.hour], verdict_set) for one in plans]
+        same = again.keys() - differing_hours(count, again)
+        due = [one for one in plans if one.hour.hour not in same]
+        attempts = {one.hour.hour: new_attempt_id(run.clock()) for one in due}
+        found, drift = _write_attempt(run, count.of_hours(attempts), attempts) if due else ({}, {})
+    pinned = partial(_draft, run, verdict_set=verdict_set)
+    drafts = [pinned(one, attempts[one.hour.hour], found[one.hour.hour], held=held.get(one.hour)) for one in due]
+    receipts = _seal(run, due, drafts, drift) if due else {}
+    if same:
+        receipts |= _confirm(run, [one for one in plans if one.hour.hour in same], held, verdict_set)
+    return receipts
+
+
+def _seal(
+    run: _Run, plans: Sequence[HourPlan], drafts: Sequence[SealDraft], drift: Mapping[int, HourDrift]
+) -> dict[datetime, HourReceipt]:
+    """One commit; a draft for each plan."""
     seals = {seal.hour: seal for seal in seal_attempts(run.settings, drafts, run.clock)}
     run.after_step("sealed")
-    return {draft.hour: _sealed_receipt(draft, seals.get(draft.hour), drift[draft.hour.hour]) for draft in drafts}
+    return {
+        one.hour: _sealed_receipt(one, draft, seals.get(one.hour), drift[one.hour.hour])
+        for one, draft in zip(plans, drafts, strict=True)
+    }
+
+
+def _confirm(
+    run: _Run, plans: Sequence[HourPlan], held: Mapping[datetime, Seal], verdict_set: int
+) -> dict[datetime, HourReceipt]:
+    """Records that hours came out the same, though they could have been sealed anew; one commit."""
+    case = {"reason": run.params.reason, "case_id": run.params.case_id}
+    at = run.clock()
+    append_verifications(
+        run.settings, [confirmation(held[one.hour], verdict_set, run.params.actor, at, **case) for one in plans]
+    )
+    run.after_step("verified")
+    return {one.hour: _verified_receipt(one, held[one.hour]) for one in plans}
 
 
 def _write_attempt(
@@ -143,15 +195,20 @@ def _write_attempt(
     with written_attempt(run.settings, count.day, count.cuts, attempts) as written:
         check_laws(written, count.day)
         found = figures(written, count.day, digests)
+        write_outcomes(run.settings, count.day, attempts, written)
+        run.after_step("outcomes written")
         drift = DayDrift(run.settings, count.day, attempts, repeats).write(written)
     run.after_step("drift written")
     return found, drift
 
 
-def _draft(run: _Run, one: HourPlan, attempt: str, found: HourFigures, verdict_set: int) -> SealDraft:
+def _draft(
+    run: _Run, one: HourPlan, attempt: str, found: HourFigures, *, held: Seal | None, verdict_set: int
+) -> SealDraft:
+    """``held``: the seal of the hour so far, which this one would follow under the case."""
     return SealDraft(
         hour=one.hour,
-        revision=0,
+        revision=next_revision(held),
         attempt=attempt,
         cut=one.cut,
         raw_clicks=found.raw,
@@ -163,34 +220,37 @@ def _draft(run: _Run, one: HourPlan, attempt: str, found: HourFigures, verdict_s
         rule_version=RULE_VERSION,
         horizon_days=run.settings.final_horizon_days,
         code_version=code_version(),
-        actor=run.actor,
+        actor=run.params.actor,
+        reason=run.params.reason if held else "",
+        case_id=run.params.case_id if held else "",
     )
 
 
 def _verify_day(run: _Run, plans: Sequence[HourPlan]) -> dict[datetime, HourReceipt]:
     sealed = current_seals(read_sound_seals(run.settings))
-    seals = [sealed[one.hour] for one in plans]
-    verify_hours(run.spark, run.settings, seals, actor=run.actor, at=run.clock())
+    verify_hours(run.spark, run.settings, [sealed[one.hour] for one in plans], actor=run.params.actor, at=run.clock())
     run.after_step("verified")
-    return {
-        one.hour: replace(
-            receipt_of_plan(one),
-            attempt=seal.attempt,
-            raw_clicks=seal.raw_clicks,
-            billable_clicks=seal.billable_clicks,
-            excluded_clicks=seal.excluded_clicks,
-            digest=seal.digest,
-        )
-        for one, seal in zip(plans, seals, strict=True)
-    }
+    return {one.hour: _verified_receipt(one, sealed[one.hour]) for one in plans}
 
 
-def _sealed_receipt(draft: SealDraft, seal: Seal | None, drift: HourDrift) -> HourReceipt:
+def _verified_receipt(one: HourPlan, seal: Seal) -> HourReceipt:
+    return replace(
+        receipt_of_plan(one),
+        action="verify",
+        attempt=seal.attempt,
+        raw_clicks=seal.raw_clicks,
+        billable_clicks=seal.billable_clicks,
+        excluded_clicks=seal.excluded_clicks,
+        digest=seal.digest,
+    )
+
+
+def _sealed_receipt(one: HourPlan, draft: SealDraft, seal: Seal | None, drift: HourDrift) -> HourReceipt:
     if seal is None:
         return HourReceipt(draft.hour, "blocked", reasons=("somebody else sealed it while it was being counted",))
     return HourReceipt(
         hour=draft.hour,
-        action="seal",
+        action="revise" if draft.revision else "seal",
         seal_number=seal.seal_number,
         attempt=draft.attempt,
         raw_clicks=draft.raw_clicks,
@@ -200,4 +260,5 @@ def _sealed_receipt(draft: SealDraft, seal: Seal | None, drift: HourDrift) -> Ho
         live_clicks=drift.live,
         unexplained_clicks=drift.unexplained,
         alert_count=drift.alert_count,
+        late_arrival_count=one.late_arrival_count,
     )

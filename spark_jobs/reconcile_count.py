@@ -7,7 +7,7 @@ Belongs here: reading what is counted, and the frame of outcomes that all that f
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
@@ -54,6 +54,18 @@ class DayCount:
     cuts: Mapping[int, Cut]
     span: LookBack
     outcomes: DataFrame
+
+    def of_hours(self, hours: Collection[int]) -> DayCount:
+        """The same count, of some of its hours."""
+        if self.cuts.keys() == set(hours):
+            return self
+        outcomes = self.outcomes.where(F.col("click_hour").isin(sorted(hours)))
+        return replace(self, cuts={hour: self.cuts[hour] for hour in hours}, outcomes=outcomes)
+
+    def raw_below(self, cuts: Mapping[int, Cut]) -> dict[int, int]:
+        """By hour of the day how many of its raw clicks lie below another cut."""
+        rows = self.outcomes.where(is_below_cut(cuts)).groupBy("click_hour").count().collect()
+        return dict.fromkeys(cuts, 0) | {row["click_hour"]: row["count"] for row in rows}
 
     @property
     def billable(self) -> DataFrame:

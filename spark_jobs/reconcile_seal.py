@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from domain.errors import IntegrityError, LedgerConflictError
-from domain.seals import Seal, SealDraft, check_chain, current_seals
+from domain.seals import Seal, SealDraft, check_chain, current_seals, next_revision
 from domain.settings import Settings
 from warehouse.seals import append_seals, read_seals
 from warehouse.verdicts import current_set
@@ -48,12 +48,13 @@ def verdict_set_to_pin(settings: Settings) -> int:
 def seal_attempts(settings: Settings, drafts: Sequence[SealDraft], clock: Callable[[], datetime]) -> list[Seal]:
     """Seals the drafts in one commit. An hour that somebody else has sealed meanwhile is left as it is, and out.
 
+    A draft is due while it is the next revision of its hour.
+
     ``LedgerConflictError`` if the ledger moved under us each time.
     """
     for attempt in range(1, ATTEMPTS + 1):
         seals = read_sound_seals(settings)
-        sealed = current_seals(seals)
-        due = [draft for draft in drafts if draft.hour not in sealed]
+        due = [draft for draft in drafts if draft.revision == next_revision(current_seals(seals).get(draft.hour))]
         try:
             return append_seals(settings, due, len(seals), clock())
         except LedgerConflictError:

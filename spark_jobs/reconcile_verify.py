@@ -1,7 +1,7 @@
 """Counts sealed hours again, each at the cut and the verdict set of its seal, and compares row by row.
 
-Belongs here: the comparison, and the row in ``verifications`` where nothing differs. A difference is refused: a sealed
-figure changes by a revision or not at all.
+Belongs here: the comparison, and the row in ``verifications`` where nothing differs. Without a case a difference is
+refused: a sealed figure changes by a revision or not at all. Under a case ``reconcile.py`` asks which hours differ.
 """
 
 from __future__ import annotations
@@ -51,8 +51,47 @@ def verify_hours(spark: SparkSession, settings: Settings, seals: Sequence[Seal],
         day = seals[0].hour.date()
         with counted_hours(spark, settings, day, cuts, timedelta(days=horizon_days), verdict_set=verdict_set) as count:
             _compare(count, by_hour)
-    confirmed = [Verification(seal.hour, seal.seal_number, seal.digest, actor, at) for seal in seals]
+    confirmed = [confirmation(seal, seal.verdict_set, actor, at) for seal in seals]
     append_verifications(settings, confirmed)
+
+
+def confirmation(
+    seal: Seal, verdict_set: int, actor: str, at: datetime, *, reason: str = "", case_id: str = ""
+) -> Verification:
+    """What is recorded of a seal that came out the same."""
+    return Verification(
+        hour=seal.hour,
+        seal_number=seal.seal_number,
+        digest=seal.digest,
+        actor=actor,
+        verified_at=at,
+        verdict_set=verdict_set,
+        reason=reason,
+        case_id=case_id,
+    )
+
+
+def differing_hours(count: DayCount, seals: Mapping[int, Seal]) -> set[int]:
+    """Which of the sealed hours, by hour of the day, come out differently in a count at a later cut.
+
+    ``IntegrityError`` if raw holds another number of clicks below the cut of a seal than it did then: that is no late
+    arrival but a loss, and no revision may hide it.
+    """
+    if not seals:
+        return set()
+    for hour, found in count.raw_below({hour: seal.cut for hour, seal in seals.items()}).items():
+        if found != seals[hour].raw_clicks:
+            raise _refusal(seals[hour], f"{found} raw clicks", f"{seals[hour].raw_clicks}, which were sealed")
+    again = count.of_hours(seals)
+    digests = again.digests()
+    changed = {
+        hour
+        for hour, seal in seals.items()
+        if (digests[hour].digest, digests[hour].clicks) != (seal.digest, seal.billable_clicks)
+    }
+    for differences in _row_differences(again, seals):
+        changed |= {row["click_hour"] for row in differences.select("click_hour").distinct().collect()}
+    return changed
 
 
 def _pinned(seal: Seal) -> tuple[int, int]:
@@ -61,9 +100,7 @@ def _pinned(seal: Seal) -> tuple[int, int]:
 
 
 def _compare(count: DayCount, seals: Mapping[int, Seal]) -> None:
-    attempts = {hour: seal.attempt for hour, seal in seals.items()}
-    counts = _differences(counts_of(count), written_counts(count, attempts), LIVE_KEY, ("clicks",))
-    exclusions = _differences(exclusions_of(count), written_exclusions(count, attempts), _EXCLUSION, ())
+    counts, exclusions = _row_differences(count, seals)
     for hour, described in (*_described(counts), *_described(exclusions)):
         raise _refusal(seals[hour], f"a row that was written otherwise or not at all: {described}", "the sealed rows")
     for hour, found in count.digests().items():
@@ -74,6 +111,14 @@ def _compare(count: DayCount, seals: Mapping[int, Seal]) -> None:
                 f"{found.clicks} billable clicks, digest {found.digest}",
                 f"{seal.billable_clicks}, digest {seal.digest}",
             )
+
+
+def _row_differences(count: DayCount, seals: Mapping[int, Seal]) -> tuple[DataFrame, DataFrame]:
+    """Counts, and exclusions, that the count has and the sealed attempts have not, or the reverse."""
+    attempts = {hour: seal.attempt for hour, seal in seals.items()}
+    counts = _differences(counts_of(count), written_counts(count, attempts), LIVE_KEY, ("clicks",))
+    exclusions = _differences(exclusions_of(count), written_exclusions(count, attempts), _EXCLUSION, ())
+    return counts, exclusions
 
 
 def _differences(fresh: DataFrame, stored: DataFrame, key: Sequence[str], figures: Sequence[str]) -> DataFrame:

@@ -73,6 +73,8 @@ FROM (
 GROUP BY ALL
 """  # noqa: S608 (made of constants)
 """Per hour and advertiser what law 3 is about."""
+OUTCOMES_SQL = "SELECT * FROM tallies ORDER BY click_hour, advertiser_id"
+"""Per hour and advertiser what is published of the law."""
 UNCONSERVED_SQL = f"""
 SELECT * FROM tallies WHERE raw != billable + {" + ".join(EXCLUSION_REASONS)} ORDER BY ALL LIMIT $limit
 """  # noqa: S608 (made of constants)
@@ -139,7 +141,14 @@ class WrittenAttempt:
 
     def live_and_final(self) -> Iterator[list[tuple[int, ...]]]:
         """Per hour and advertiser: raw, live, final, late, fraud; a bounded number of rows at a time."""
-        cursor = self._engine.execute(LIVE_SQL)
+        return self._in_batches(LIVE_SQL)
+
+    def outcomes(self) -> Iterator[list[tuple[int, ...]]]:
+        """Per hour and advertiser: raw, billable, and excluded in the order of the reasons; in batches as well."""
+        return self._in_batches(OUTCOMES_SQL)
+
+    def _in_batches(self, sql: str) -> Iterator[list[tuple[int, ...]]]:
+        cursor = self._engine.execute(sql)
         while rows := cursor.fetchmany(ROWS_AT_A_TIME):
             yield rows
 

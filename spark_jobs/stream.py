@@ -7,6 +7,7 @@ The two are independent: each has its checkpoint and its marks, and neither wait
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -36,6 +37,8 @@ from warehouse.seals import read_seals
 from warehouse.spark.session import jvm_pid
 
 POLL_SECONDS = 0.5
+FINISH_SECONDS = 45.0
+"""How long a stop waits for the batch that is under way; less than `make up` waits for the stream."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +84,16 @@ class _Query:
             self.handle = writer.start()
         except PySparkException as error:
             raise self.failed(error) from error
+
+    @property
+    def is_in_batch(self) -> bool:
+        return self.handle.isActive and bool(self.handle.status["isTriggerActive"])
+
+    @property
+    def newest_batch(self) -> int:
+        """Id of the last batch that ended, -1 before the first."""
+        progress = self.handle.lastProgress
+        return progress.batchId if progress else -1
 
     def failed(self, error: PySparkException) -> TallystickError:
         """Our own error where there is one; Spark hands on only its text."""
@@ -166,11 +179,21 @@ def _supervise(
             for query in queries:
                 _await(query)
                 _report(query, on_batch)
+        _finish_batches(queries)
         for query in queries:
             _report(query, on_batch)
     finally:
         for query in queries:
             query.handle.stop()
+
+
+def _finish_batches(queries: list[_Query]) -> None:
+    """Wait for the batch that each query is in: Spark's own stop breaks into it, with pages of errors about that."""
+    deadline = time.monotonic() + FINISH_SECONDS
+    for query in queries:
+        batch = query.newest_batch
+        while query.is_in_batch and query.newest_batch == batch and time.monotonic() < deadline:
+            _await(query)
 
 
 def _await(query: _Query) -> None:

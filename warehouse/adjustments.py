@@ -14,7 +14,7 @@ from deltalake import DeltaTable
 
 from domain.adjustments import Adjustment, AdjustmentCase, AdjustmentLine, adjustments_of, chain_adjustments
 from domain.buckets import parse_utc
-from domain.errors import UsageError
+from domain.errors import LedgerConflictError, UsageError
 from domain.events import MAX_INT64
 from domain.periods import parse_period
 from domain.seals import current_seals
@@ -32,14 +32,19 @@ IDS = ("advertiser_id", "campaign_id", "ad_id")
 KEYS = {"charge_hour", *IDS, *TEXTS, "delta_clicks"}
 
 
-def adjust(settings: Settings, case: AdjustmentCase, lines: Sequence[AdjustmentLine]) -> list[Adjustment]:
+def adjust(
+    settings: Settings, case: AdjustmentCase, lines: Sequence[AdjustmentLine], expected_count: int | None = None
+) -> list[Adjustment]:
     """Writes all lines of a case in one commit, or none. Not repeatable: a case is adjusted once.
 
-    ``AdjustmentRefusedError`` names everything that stands against it, ``LedgerConflictError`` a race.
+    ``expected_count``: how many adjustments there were when the lines were made out of them. ``AdjustmentRefusedError``
+    names everything that stands against it, ``LedgerConflictError`` a race.
     """
     with writer_lock(settings, SEAL_LOCK):
         snapshot = open_table(settings, NAME)
         known = _adjustments(snapshot)
+        if expected_count is not None:
+            _check_count(len(known), expected_count)
         lines_of_case = adjustments_of(
             case,
             lines,
@@ -50,6 +55,14 @@ def adjust(settings: Settings, case: AdjustmentCase, lines: Sequence[AdjustmentL
         fresh = chain_adjustments(known, lines_of_case)
         append_after(settings, NAME, snapshot, [one.columns() for one in fresh])
     return fresh
+
+
+def _check_count(found: int, expected: int) -> None:
+    """``LedgerConflictError`` if lines were made out of other adjustments than there are now."""
+    if found != expected:
+        raise LedgerConflictError(
+            f"{found} adjustments", f"{expected}, which these lines were made out of", "ask for the proposal again"
+        )
 
 
 def read_adjustments(settings: Settings) -> list[Adjustment]:

@@ -12,6 +12,8 @@ from datetime import datetime
 from domain.errors import UsageError
 from domain.periods import CloseRefusedError, Period, PeriodClose, close_of, closed_periods, reasons_against_close
 from domain.settings import Settings
+from warehouse.filled_hours import filled_hours
+from warehouse.hour_findings import read_findings
 from warehouse.locks import writer_lock
 from warehouse.periods import append_close, read_closes
 from warehouse.publications import read_publications
@@ -42,8 +44,15 @@ def plan_close(settings: Settings, period: Period, actor: str, now: datetime) ->
     if not actor.strip():
         raise UsageError("no actor", "the name of who closes the period", "give --actor")
     closes, seals = read_closes(settings), read_seals(settings)
+    proposed = [one.hour for one in read_findings(settings, period.hours)]
     reasons = reasons_against_close(
-        period, now, seals=seals, publications=read_publications(settings), closed=closed_periods(closes)
+        period,
+        now,
+        seals=seals,
+        publications=read_publications(settings),
+        closed=closed_periods(closes),
+        filled=filled_hours(settings, period),
+        proposed=proposed,
     )
     close = None if reasons else close_of(period, seals, actor, now)
     return ClosePlan(period, tuple(reasons), close, len(closes))

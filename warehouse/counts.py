@@ -2,7 +2,7 @@
 
 Belongs here: deciding, before the first row is read, which versions of the tables an answer is made of. What may be
 asked is ``warehouse/counts_query.py``; which table answers which part of a range, ``warehouse/ranges.py``; adding up,
-``warehouse/counts_sql.py``.
+``warehouse/counts_sql.py``; answers about the past, ``warehouse/counts_as_of.py``.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from domain.errors import IntegrityError
 from domain.publications import Publication
 from domain.settings import Settings
 from warehouse.counts_answer import CountsAnswer, Finality
+from warehouse.counts_as_of import answer_as_of
 from warehouse.counts_query import CountsQuery
 from warehouse.counts_sql import CountsEngine
 from warehouse.layout import open_table, table_uri
@@ -69,7 +70,12 @@ class CountsReader:
         return _finality(self._published(), self._closed())
 
     def answer(self, query: CountsQuery) -> CountsAnswer:
-        """The answer by the newest publication and live estimate. ``AnswerTooLargeError`` if it has too many rows."""
+        """The answer by the newest publication and live estimate; as of an instant, by what was final then.
+
+        ``AnswerTooLargeError`` if it has too many rows.
+        """
+        if query.as_of is not None:
+            return answer_as_of(self._settings, self._engine, query, query.as_of, self._max_rows)
         closed_until, published = self._closed(), self._published()
         live = open_table(self._settings, LIVE_TABLE)
         final = None if published is None else published.final

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Literal, get_args
 
+from domain.as_of import check_settled
 from domain.buckets import BUCKET_LENGTH, Granularity, format_utc, minute_of, parse_utc
 from domain.errors import UsageError
 from domain.events import MAX_INT64
@@ -35,7 +36,7 @@ MAX_BUCKETS = 50_000
 """Of one question's range: 34 days of minutes, 5 years of hours, 136 years of days."""
 MAX_ADS = 1_000
 
-PARTS = ("ads", "campaign", "advertiser", "from", "to", "granularity", "group_by")
+PARTS = ("ads", "campaign", "advertiser", "from", "to", "granularity", "group_by", "as_of")
 """The parts of a question in text form."""
 _ID = re.compile(r"[0-9]{1,19}\Z")
 
@@ -44,7 +45,8 @@ _ID = re.compile(r"[0-9]{1,19}\Z")
 class CountsQuery:
     """Clicks per bucket and group in ``[start, end)``, whole UTC minutes. ``UsageError`` if it cannot be asked.
 
-    A filter that is None is not there; an empty set of ads selects nothing, never everything.
+    A filter that is None is not there; an empty set of ads selects nothing, never everything. With ``as_of`` the
+    question is what was final at that instant.
     """
 
     start: datetime
@@ -54,6 +56,7 @@ class CountsQuery:
     ad_ids: frozenset[int] | None = None
     campaign_id: int | None = None
     advertiser_id: int | None = None
+    as_of: datetime | None = None
 
     def __post_init__(self) -> None:
         _check_instant("from", self.start)
@@ -70,10 +73,10 @@ class CountsQuery:
         return tuple(column for name, column in GROUP_COLUMN.items() if name in self.group_by)
 
 
-def read_query(given: Mapping[str, str | None], names: Mapping[str, str]) -> CountsQuery:
+def read_query(given: Mapping[str, str | None], names: Mapping[str, str], now: datetime) -> CountsQuery:
     """A question from text. ``given`` goes by ``PARTS``; ``names`` says what the person who typed it calls each part.
 
-    ``UsageError`` names the part that is wrong.
+    ``UsageError`` names the part that is wrong; an ``as_of`` that is not over at ``now`` is.
     """
     text = {part: value for part, value in given.items() if value is not None}
     for part in ("from", "to"):
@@ -87,6 +90,7 @@ def read_query(given: Mapping[str, str | None], names: Mapping[str, str]) -> Cou
         ad_ids=_read_ids(names["ads"], text["ads"]) if "ads" in text else None,
         campaign_id=read_id(names["campaign"], text["campaign"]) if "campaign" in text else None,
         advertiser_id=read_id(names["advertiser"], text["advertiser"]) if "advertiser" in text else None,
+        as_of=_read_past_instant(names["as_of"], text["as_of"], now) if "as_of" in text else None,
     )
 
 
@@ -108,6 +112,12 @@ def _read_instant(name: str, text: str) -> datetime:
         raise UsageError(
             f"{name} {text!r}", "an instant with its zone, such as 2026-01-31T13:00Z", "correct it"
         ) from None
+
+
+def _read_past_instant(name: str, text: str, now: datetime) -> datetime:
+    at = _read_instant(name, text)
+    check_settled(name, at, now)
+    return at
 
 
 def _read_granularity(name: str, text: str) -> Granularity:

@@ -54,6 +54,9 @@ LIMIT {limit}
 """
 """All slices added up by bucket and group, each row with its JSON form: the engine writes it far faster than Python."""
 
+ATTEMPTS_SQL = "SELECT attempt, sum(clicks)::BIGINT FROM attempt_rows GROUP BY attempt"
+"""What each attempt came to."""
+
 _MICROSECOND = timedelta(microseconds=1)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _INSTANT = pa.timestamp("us", tz="UTC")
@@ -85,10 +88,17 @@ class CountsEngine:
             try:
                 found: pa.Table = session.sql(sql, params=_final_bounds(final)).to_arrow_table()
             except duckdb.OutOfMemoryException as error:
-                raise _too_large(f"an answer that takes more than {MEMORY_LIMIT} to add up", max_rows) from error
+                raise too_large(f"an answer that takes more than {MEMORY_LIMIT} to add up", max_rows) from error
         if found.num_rows > max_rows:
-            raise _too_large(f"an answer of more than {max_rows:,} rows", max_rows)
+            raise too_large(f"an answer of more than {max_rows:,} rows", max_rows)
         return found.set_column(0, "bucket", found.column("bucket_us").cast(_INSTANT))
+
+    def attempt_sums(self, part: Slice, snapshot: DeltaTable) -> dict[str, int]:
+        """By attempt the clicks of a slice of attempts, whoever they belong to; those without clicks are absent."""
+        everybody = CountsQuery(part.start, part.end, "day")
+        with self._engine.cursor() as session:
+            session.register("attempt_rows", self._rows_of(everybody, part, snapshot))
+            return dict(session.execute(ATTEMPTS_SQL).fetchall())
 
     def _rows_of(self, query: CountsQuery, part: Slice, snapshot: DeltaTable) -> Dataset:
         """The rows of a slice that the query selects; files that cannot hold any are not opened."""
@@ -97,7 +107,8 @@ class CountsEngine:
         return dataset.filter(_selection(query, part))
 
 
-def _too_large(found: str, max_rows: int) -> AnswerTooLargeError:
+def too_large(found: str, max_rows: int) -> AnswerTooLargeError:
+    """The refusal of an answer, with how it gets smaller."""
     return AnswerTooLargeError(
         found,
         f"at most {max_rows:,} rows",
@@ -121,6 +132,8 @@ def _selection(query: CountsQuery, part: Slice) -> Expression:
     """Which rows of a slice count."""
     bucket = pc.field(BUCKET_COLUMN[part.table])
     is_selected = (bucket >= _bound(part, part.start)) & (bucket < _bound(part, part.end))
+    if part.attempts is not None:
+        is_selected &= pc.field("attempt").isin(pa.array(sorted(part.attempts), pa.string()))
     if query.ad_ids is not None:  # no ads: nothing is in an empty list
         is_selected &= pc.field("ad_id").isin(pa.array(sorted(query.ad_ids), pa.int64()))
     if query.campaign_id is not None:

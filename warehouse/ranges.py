@@ -12,6 +12,7 @@ from domain.buckets import BUCKET_LENGTH, Granularity, bucket_of
 
 FINER: dict[Granularity, Granularity] = {"day": "hour", "hour": "minute"}
 LIVE_TABLE = "live_clicks_minute"
+ATTEMPT_TABLE = "reconciled_clicks_minute"
 FINAL_TABLE: dict[Granularity, str] = {
     "minute": "final_clicks_minute",
     "hour": "final_clicks_hour",
@@ -19,6 +20,7 @@ FINAL_TABLE: dict[Granularity, str] = {
 }
 BUCKET_COLUMN = {
     LIVE_TABLE: "minute",
+    ATTEMPT_TABLE: "minute",
     FINAL_TABLE["minute"]: "minute",
     FINAL_TABLE["hour"]: "hour",
     FINAL_TABLE["day"]: "click_date",
@@ -27,11 +29,12 @@ BUCKET_COLUMN = {
 
 @dataclass(frozen=True)
 class Slice:
-    """The rows of ``table`` whose bucket starts in ``[start, end)``."""
+    """The rows of ``table`` whose bucket starts in ``[start, end)``; only those of ``attempts``, if these are given."""
 
     table: str
     start: datetime
     end: datetime
+    attempts: frozenset[str] | None = None
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from xlsxwriter.worksheet import Worksheet
 
 from domain.buckets import format_utc
 from domain.errors import UsageError
+from warehouse.prices import MONEY
 from warehouse.statements import ADJUSTMENTS, Statement
 
 _FIELDS: list[pa.Field[Any]] = [
@@ -29,12 +30,22 @@ _FIELDS: list[pa.Field[Any]] = [
     pa.field("campaign_id", pa.int64()),
     pa.field("ad_id", pa.int64()),
     pa.field("clicks", pa.int64(), nullable=False),
-    *(ADJUSTMENTS.field(name) for name in ADJUSTMENTS.names if name not in ("campaign_id", "ad_id", "clicks")),
+    *MONEY,
+    *(
+        ADJUSTMENTS.field(name)
+        for name in ADJUSTMENTS.names
+        if name not in ("campaign_id", "ad_id", "clicks", *MONEY.names)
+    ),
 ]
 SCHEMA = pa.schema(_FIELDS)
-"""Columns of the flat formats. ``kind`` is clicks or adjustment, or the sum of either, which is always there."""
+"""Columns of the flat formats. ``kind`` is clicks or adjustment, the sum of either, which is always there, or what
+either costs in one currency."""
+MAX_NUMBER = 10**15 - 1
+"""A spreadsheet keeps 15 digits of a number; a longer one is text."""
 MAX_SHEET_ROWS = 1_000_000
 """A sheet has 1,048,576 rows."""
+_AMOUNTS: dict[str, pa.DataType] = {"currency": pa.string(), "clicks": pa.int64(), "amount_micros": pa.int64()}
+AMOUNTS = pa.schema(_AMOUNTS)
 DAY_FORMAT, COUNT_FORMAT = "yyyy-mm-dd", "#,##0"
 
 
@@ -50,8 +61,10 @@ def flat_rows(statement: Statement) -> pa.Table:
     parts = {
         "clicks": statement.clicks,
         "total": _sum(statement.total_clicks),
+        "amount": pa.Table.from_pylist([one._asdict() for one in statement.amounts], AMOUNTS),
         "adjustment": statement.adjustments,
         "adjustments total": _sum(statement.adjusted_clicks),
+        "adjustments amount": pa.Table.from_pylist([one._asdict() for one in statement.adjusted_amounts], AMOUNTS),
     }
     return pa.concat_tables([_shaped(statement, kind, rows) for kind, rows in parts.items()])
 
@@ -128,7 +141,9 @@ def _head(statement: Statement) -> list[tuple[str, Any]]:
         ("closed_at", format_utc(close.closed_at)),
         ("root_digest", close.root_digest),
         ("clicks", statement.total_clicks),
+        *((f"amount_micros {one.currency}", one.amount_micros) for one in statement.amounts),
         ("adjustments", statement.adjusted_clicks),
+        *((f"adjustments amount_micros {one.currency}", one.amount_micros) for one in statement.adjusted_amounts),
     ]
 
 
@@ -136,7 +151,7 @@ def _columns(rows: pa.Table) -> list[list[Any]]:
     """Ids are names and not quantities, and a spreadsheet keeps 15 digits of a number: they are text there."""
     return [
         [
-            _text(value) if name.endswith("_id") or isinstance(value, datetime) else value
+            _text(value) if value is not None and (name.endswith("_id") or isinstance(value, datetime)) else value
             for value in rows.column(name).to_pylist()
         ]
         for name in rows.column_names
@@ -146,8 +161,10 @@ def _columns(rows: pa.Table) -> list[list[Any]]:
 def _write_rows(sheet: Worksheet, rows: list[Any], formats: dict[type, Any]) -> None:
     for number, row in enumerate(rows):
         for place, value in enumerate(row):
-            if isinstance(value, str):
-                sheet.write_string(number, place, value)
+            if value is None:
+                continue
+            if isinstance(value, str) or (isinstance(value, int) and abs(value) > MAX_NUMBER):
+                sheet.write_string(number, place, str(value))
             elif isinstance(value, date):
                 sheet.write_datetime(number, place, value, formats[date])
             else:

@@ -1,4 +1,5 @@
-"""What an advertiser is billed for in a closed period: clicks by local day, campaign and ad, out of the minute table.
+"""What an advertiser is billed for in a closed period: clicks by local day, campaign and ad, out of the minute table,
+with their money where the ad had a price.
 
 Belongs here: reading and adding up, and the refusal of figures that are not those of the close. What a statement looks
 like in a file is ``warehouse/statement_files.py``.
@@ -6,8 +7,10 @@ like in a file is ``warehouse/statement_files.py``.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from datetime import tzinfo
+from typing import NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import pyarrow as pa
@@ -22,10 +25,12 @@ from warehouse.adjustments import read_adjustments
 from warehouse.counts import open_version
 from warehouse.layout import dataset_of
 from warehouse.periods import read_closes
+from warehouse.prices import MONEY, adjustments_with_money, read_prices, with_money
 from warehouse.publications import latest_publication
 from warehouse.ranges import FINAL_TABLE
 
 DAY_KEY = ["date", "campaign_id", "ad_id"]
+PRICE_KEY = ["currency", "price_micros"]
 _INSTANT = pa.timestamp("us", tz="UTC")
 _ADJUSTMENT_COLUMNS: dict[str, pa.DataType] = {
     "charge_hour": _INSTANT,
@@ -34,6 +39,7 @@ _ADJUSTMENT_COLUMNS: dict[str, pa.DataType] = {
     "country": pa.string(),
     "device": pa.string(),
     "clicks": pa.int64(),
+    **{field.name: field.type for field in MONEY},
     "case_id": pa.string(),
     "line_number": pa.int64(),
     "corrects_seal_number": pa.int64(),
@@ -42,13 +48,22 @@ _ADJUSTMENT_COLUMNS: dict[str, pa.DataType] = {
 ADJUSTMENTS = pa.schema(_ADJUSTMENT_COLUMNS)
 
 
+class Amount(NamedTuple):
+    """Of one currency: how many clicks it pays for, and what they cost."""
+
+    currency: str
+    clicks: int
+    amount_micros: int
+
+
 @dataclass(frozen=True)
 class Statement:
     """Billable clicks of one advertiser in a closed period.
 
-    ``clicks`` has the columns date (a day of ``time_zone``), campaign_id, ad_id, clicks, in this order; no row for
-    nothing. The period is a UTC month: its first and last local day may be parts of days. ``adjustments`` are what the
-    period bills of closed ones before it, in the columns of ``ADJUSTMENTS``; they are in no other figure.
+    ``clicks`` has the columns date (a day of ``time_zone``), campaign_id, ad_id, clicks and those of ``MONEY``, in this
+    order; no row for nothing, a row for each price of a day. The period is a UTC month: its first and last local day
+    may be parts of days. ``adjustments`` are what the period bills of closed ones before it, in the columns of
+    ``ADJUSTMENTS``; they are in no other figure.
     """
 
     close: PeriodClose
@@ -66,6 +81,16 @@ class Statement:
     def adjusted_clicks(self) -> int:
         """The sum of the adjustments."""
         return _total(self.adjustments)
+
+    @property
+    def amounts(self) -> list[Amount]:
+        """What the clicks cost, a sum for each currency; clicks without a price are in none."""
+        return _amounts(self.clicks)
+
+    @property
+    def adjusted_amounts(self) -> list[Amount]:
+        """What the adjustments cost, the same way."""
+        return _amounts(self.adjustments)
 
 
 def read_statement(settings: Settings, advertiser_id: int, period: Period, time_zone: str) -> Statement:
@@ -92,15 +117,22 @@ def read_statement(settings: Settings, advertiser_id: int, period: Period, time_
     )
     of_days = _total(days.to_table(["clicks"], filter=_dates_of(period) & is_ours))
     _check(close, f"the minutes of advertiser {advertiser_id} add up to", _total(found), of_days)
-    adjustments = [
-        vars(one) | {"clicks": one.delta_clicks}
-        for one in read_adjustments(settings)
-        if one.billing_period == period and one.advertiser_id == advertiser_id
-    ]
-    adjusted = pa.Table.from_pylist(
-        [{name: row[name] for name in ADJUSTMENTS.names} for row in adjustments], ADJUSTMENTS
+    priced = with_money(found, read_prices(settings, advertiser_id), "minute")
+    return Statement(
+        close, advertiser_id, time_zone, _by_local_day(priced, zone), _adjustments(settings, advertiser_id, period)
     )
-    return Statement(close, advertiser_id, time_zone, _by_local_day(found, zone), adjusted)
+
+
+def _adjustments(settings: Settings, advertiser_id: int, period: Period) -> pa.Table:
+    """What the period bills of closed ones before it, each line at the price of its charge hour."""
+    billed = [
+        one for one in read_adjustments(settings) if one.billing_period == period and one.advertiser_id == advertiser_id
+    ]
+    rows = [
+        vars(one.adjustment) | one._asdict() | {"clicks": one.adjustment.delta_clicks}
+        for one in adjustments_with_money(settings, billed)
+    ]
+    return pa.Table.from_pylist([{name: row[name] for name in ADJUSTMENTS.names} for row in rows], ADJUSTMENTS)
 
 
 def _zone(name: str) -> ZoneInfo:
@@ -142,5 +174,20 @@ def _by_local_day(minutes: pa.Table, zone: tzinfo) -> pa.Table:
     distinct = pc.unique(minutes.column("minute"))
     dates = pa.array([minute.astimezone(zone).date() for minute in distinct.to_pylist() if minute], pa.date32())
     dated = minutes.append_column("date", dates.take(pc.index_in(minutes.column("minute"), distinct)))
-    summed = dated.group_by(DAY_KEY).aggregate([("clicks", "sum")]).rename_columns([*DAY_KEY, "clicks"])
-    return summed.sort_by([(name, "ascending") for name in DAY_KEY])
+    key = [*DAY_KEY, *PRICE_KEY]
+    summed = dated.group_by(key).aggregate([("clicks", "sum")]).rename_columns([*key, "clicks"])
+    rows = summed.sort_by([(name, "ascending") for name in key])
+    pairs = zip(rows.column("price_micros").to_pylist(), rows.column("clicks").to_pylist(), strict=True)
+    amounts = pa.array([price if price is None else price * clicks for price, clicks in pairs], pa.int64())
+    return rows.append_column("amount_micros", amounts).select([*DAY_KEY, "clicks", *MONEY.names])
+
+
+def _amounts(rows: pa.Table) -> list[Amount]:
+    """By currency. Added up by Python, whose whole numbers have no end."""
+    clicks: Counter[str] = Counter()
+    amounts_micros: Counter[str] = Counter()
+    for row in rows.select(["currency", "clicks", "amount_micros"]).to_pylist():
+        if row["currency"] is not None:
+            clicks[row["currency"]] += row["clicks"]
+            amounts_micros[row["currency"]] += row["amount_micros"]
+    return [Amount(currency, clicks[currency], amounts_micros[currency]) for currency in sorted(clicks)]

@@ -20,13 +20,19 @@ from warehouse.tables.verifications import VERIFICATIONS
 
 @dataclass(frozen=True)
 class Verification:
-    """One sealed hour that was counted again and confirmed."""
+    """One sealed hour that was counted again and confirmed, with the verdicts up to ``verdict_set``.
+
+    ``reason`` and ``case_id`` are given where a revision was asked for and nothing had changed.
+    """
 
     hour: datetime
     seal_number: int
     digest: str
     actor: str
     verified_at: datetime
+    verdict_set: int
+    reason: str = ""
+    case_id: str = ""
 
 
 def append_verifications(settings: Settings, verifications: Sequence[Verification]) -> None:

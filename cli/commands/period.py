@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import json
+from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.console import counting, note, out, print_table, warn
+from cli.console import counting, note, out, print_json, print_table, warn
 from cli.files import check_writable, write_whole
+from cli.hours import whole_hour
+from domain.buckets import format_utc
 from domain.errors import UsageError
 from domain.periods import CloseRefusedError, parse_period, period_of
+from domain.prices import amount_text
 from warehouse.clock import now
 from warehouse.settings import load_settings
 
 if TYPE_CHECKING:
-    from domain.periods import PeriodClose
+    from domain.adjustments import AdjustmentLine
+    from domain.disputes import Dispute
+    from domain.periods import Period, PeriodClose
+    from domain.settings import Settings
 
 app = typer.Typer(help="Billing periods, and what comes after a close.", no_args_is_help=True, add_completion=False)
 
@@ -32,28 +39,34 @@ def close(
     actor: Annotated[str, typer.Option(help="Who closes it; it goes into the certificate.")],
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what stands against it; close nothing.")] = False,
     certificate: CertificateFile = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object: certificate, reasons, disputes.")] = False,
 ) -> None:
     """Close a month for ever and print its certificate, once every hour of it is counted again from raw.
 
     Ends with 1 and every reason if it cannot be closed.
     """
-    from quality.closing import close_recounted, plan_recounted
-    from warehouse.closing import plan_close
+    from warehouse.disputes import open_disputes
 
     asked, settings = parse_period(period), load_settings()
     if certificate is not None:
         check_writable(certificate)
-    with _reasons_as_lines():
-        plan_close(settings, asked, actor, now()).required()  # what is known at once is said at once
-        with counting("hours recounted", len(asked.hours)) as show:
-            if dry_run:
-                found = plan_recounted(settings, asked, actor, now(), on_hour=show, on_progress=note)
-            else:
-                found = close_recounted(settings, asked, actor, now, on_hour=show, on_progress=note)
-    if dry_run:
+    disputes = open_disputes(settings, asked.start, asked.end)
+    for dispute in disputes:
+        warn(f"open dispute {dispute.case_id} of advertiser {dispute.advertiser_id}: its outcome will be an adjustment")
+    try:
+        found = _recounted(settings, asked, actor, is_dry_run=dry_run)
+    except CloseRefusedError as error:
+        if as_json:
+            print_json(_close_document(asked, None, error.reasons, disputes))
+        for reason in error.reasons:
+            warn(f"- {reason}")
+        raise
+    if as_json:
+        print_json(_close_document(asked, None if dry_run else found, (), disputes))
+    if not dry_run:
+        _hand_out(found, certificate, is_shown=not as_json)
+    elif not as_json:
         note(f"period {asked} can be closed: {found.billable_clicks:,} clicks in {found.hour_count} hours")
-    else:
-        _hand_out(found, certificate)
 
 
 @app.command()
@@ -73,8 +86,11 @@ def show(
 
 @app.command()
 def adjust(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The lines, a JSON object each.")],
+    file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="The lines, a JSON object each.")] = None,
     *,
+    proposals: Annotated[
+        list[str] | None, typer.Option("--proposal", metavar="HOUR", help="Lines that are proposed of a closed hour.")
+    ] = None,
     case: Annotated[str, typer.Option(help="The case; one is adjusted once.")],
     reason: Annotated[str, typer.Option(help="Why; it stands on the statement.")],
     requester_token: Annotated[Path, typer.Option(metavar="FILE", help="File with the token of who asks.")],
@@ -83,20 +99,24 @@ def adjust(
         str | None, typer.Option(help="What bills it; the month that follows the closed ones.")
     ] = None,
 ) -> None:
-    """Bill differences of closed months in an open one. Needs two people."""
+    """Bill differences of closed months in an open one: those of a file, or as proposed. Needs two people."""
     from domain.adjustments import AdjustmentCase
     from services.approvals import read_approval
     from warehouse.adjustments import adjust as write_adjustments
-    from warehouse.adjustments import read_lines
+    from warehouse.adjustments import read_adjustments, read_lines
     from warehouse.periods import read_closed
+    from warehouse.prices import amounts_of
 
     settings, at = load_settings(), now()
     approval = read_approval(settings, requester_token, approver_token, at)
     billed_in = parse_period(billing_period) if billing_period else period_of(read_closed(settings).closed_until or at)
     asked = AdjustmentCase(case_id=case, reason=reason, billing_period=billed_in, adjusted_at=at, **vars(approval))
-    written = write_adjustments(settings, asked, read_lines(file))
+    lines, known_count = read_lines(file) if file else [], len(read_adjustments(settings))
+    lines += _proposed_lines(settings, [whole_hour("--proposal", hour) for hour in proposals or ()])
+    written = write_adjustments(settings, asked, lines, known_count if proposals else None)
     total = sum(one.delta_clicks for one in written)
-    note(f"case {case}: {len(written)} lines, {total:+,} clicks, billed in {billed_in}")
+    money = "".join(f", {amount_text(micros, name)}" for name, micros in amounts_of(settings, written).items())
+    note(f"case {case}: {len(written)} lines, {total:+,} clicks{money}, billed in {billed_in}")
 
 
 @app.command("list")
@@ -112,18 +132,50 @@ def list_periods() -> None:
     print_table(columns, rows)
 
 
-@contextmanager
-def _reasons_as_lines() -> Iterator[None]:
-    try:
-        yield
-    except CloseRefusedError as error:
-        for reason in error.reasons:
-            warn(f"- {reason}")
-        raise
+def _recounted(settings: Settings, asked: Period, actor: str, is_dry_run: bool) -> PeriodClose:
+    """The close, or the one that would be, after every hour of the month was counted again."""
+    from quality.closing import close_recounted, plan_recounted
+    from warehouse.closing import plan_close
+
+    plan_close(settings, asked, actor, now()).required()  # what is known at once is said at once
+    with counting("hours recounted", len(asked.hours)) as show:
+        if is_dry_run:
+            return plan_recounted(settings, asked, actor, now(), on_hour=show, on_progress=note)
+        return close_recounted(settings, asked, actor, now, on_hour=show, on_progress=note)
 
 
-def _hand_out(closed: PeriodClose, certificate: Path | None) -> None:
+def _close_document(
+    period: Period, closed: PeriodClose | None, reasons: Sequence[str], disputes: Sequence[Dispute]
+) -> dict[str, object]:
+    """``certificate`` is null where nothing was closed."""
+    said = ("case_id", "advertiser_id", "start", "end", "claim", "opened_at")
+    return {
+        "period": str(period),
+        "certificate": None if closed is None else json.loads(closed.certificate()),
+        "reasons": reasons,
+        "open_disputes": [{name: getattr(dispute, name) for name in said} for dispute in disputes],
+    }
+
+
+def _proposed_lines(settings: Settings, hours: list[datetime]) -> list[AdjustmentLine]:
+    from quality.proposals import read_proposals
+
+    if not hours:
+        return []
+    lines = {one.hour: list(one.lines) for one in read_proposals(settings, hours, note) if one.kind == "adjustment"}
+    for hour in hours:
+        if hour not in lines:
+            raise UsageError(
+                f"no adjustment is proposed of hour {format_utc(hour)}",
+                "an hour of a closed period out of `tallystick proposals list`",
+                "name one of them",
+            )
+    return [line for hour in sorted(lines) for line in lines[hour]]
+
+
+def _hand_out(closed: PeriodClose, certificate: Path | None, is_shown: bool = True) -> None:
     """The printed lines are the file's: a full disk after a close loses nothing that is not on the screen."""
-    out.print(closed.certificate().decode().rstrip("\n"), markup=False)
+    if is_shown:
+        out.print(closed.certificate().decode().rstrip("\n"), markup=False)
     if certificate is not None:
         write_whole(certificate, closed.certificate())

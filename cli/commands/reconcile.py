@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from cli.console import note, print_json, print_table, warn, working
+from cli.console import print_json, print_table, warn
 from cli.hours import hours_asked_for
+from cli.reconciling import reconcile_hours
 from domain.buckets import HOUR, format_utc
 from domain.settings import Settings
-from spark_jobs.params import HourPlan, ReconcileParams, ReconcileReceipt
+from spark_jobs.params import DEFAULT_ACTOR, HourPlan, ReconcileParams, ReconcileReceipt
 from warehouse.clock import now
 from warehouse.settings import load_settings
 
@@ -26,16 +26,22 @@ def reconcile(
         str | None, typer.Argument(metavar="[TO]", help="End, not part of the range; left out, it is one hour.")
     ] = None,
     is_plan: Annotated[bool, typer.Option("--plan", help="Show what would be done and what waits, and why.")] = False,
-    actor: Annotated[str, typer.Option(help="Who asks; it goes into each seal.")] = "cli",
+    actor: Annotated[str, typer.Option(help="Who asks; it goes into each seal.")] = DEFAULT_ACTOR,
+    reason: Annotated[str, typer.Option(help="Why sealed hours are to be sealed anew if they differ now.")] = "",
+    case: Annotated[str, typer.Option(help="The case of it; needs --reason and --actor.")] = "",
     is_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     receipt: Annotated[Path | None, typer.Option(help="Write what was done to this file, as JSON.")] = None,
 ) -> None:
-    """Seal the hours that may be sealed; count sealed ones again. Ends with 3 if every hour has to wait."""
+    """Seal the hours that may be sealed; count sealed ones again. Ends with 3 if every hour has to wait.
+
+    With --reason, --case and --actor, sealed hours of an open period that differ now get another seal: a revision.
+    """
     settings, hours = load_settings(), hours_asked_for(from_, to)
+    params = ReconcileParams(hours[0], hours[-1] + HOUR, actor, reason=reason, case_id=case)
     if is_plan:
-        _plan(settings, hours, is_json)
+        _plan(settings, params, is_json)
         return
-    done = _reconcile(settings, ReconcileParams(hours[0], hours[-1] + HOUR, actor))
+    done = reconcile_hours(settings, params)
     if receipt is not None:
         receipt.write_text(done.to_json() + "\n", encoding="utf-8")
     if is_json:
@@ -46,10 +52,10 @@ def reconcile(
         raise typer.Exit(BLOCKED_EXIT_CODE)
 
 
-def _plan(settings: Settings, hours: list[datetime], is_json: bool) -> None:
+def _plan(settings: Settings, params: ReconcileParams, is_json: bool) -> None:
     from spark_jobs.planning import plan
 
-    plans = plan(settings, hours, now())
+    plans = plan(settings, params.hours, now(), is_revising=params.is_revising)
     if is_json:
         print_json([vars(one) for one in plans])
     else:
@@ -58,24 +64,6 @@ def _plan(settings: Settings, hours: list[datetime], is_json: bool) -> None:
 
 def _plan_row(one: HourPlan) -> tuple[object, ...]:
     return (one.hour, one.action, one.seal_number, one.late_arrival_count, "; ".join(one.reasons))
-
-
-def _reconcile(settings: Settings, params: ReconcileParams) -> ReconcileReceipt:
-    """Starts Spark only if there is anything to do."""
-    from spark_jobs.planning import plan, receipt_of_waiting
-    from warehouse.create import create_missing_tables
-
-    create_missing_tables(settings)
-    with working("looking at the log and the archive"):
-        plans = plan(settings, params.hours, now(), archive_wait_seconds=params.archive_wait_seconds)
-    if all(one.action == "blocked" for one in plans):
-        return receipt_of_waiting(settings, plans)
-
-    from spark_jobs.reconcile import reconcile as run_reconcile
-    from warehouse.spark.session import spark_session
-
-    note("starting Spark, about 10 s")
-    return run_reconcile(settings, spark_session(settings, "tallystick-reconcile"), params, now, progress=note)
 
 
 def _show(done: ReconcileReceipt) -> None:

@@ -69,7 +69,7 @@ class MetricsService:
     async def metrics(self, request: Request) -> Response:
         """``GET /v1/ads/metrics``."""
         caller = self.caller(request)
-        query = read_query(_parts(request), PARAMETER_NAME)
+        query = read_query(_parts(request), PARAMETER_NAME, self._now())
         if self._limiter.statistics().tasks_waiting >= MAX_WAITING:
             raise OverloadedError("too many questions at once", f"at most {MAX_WAITING} waiting", "ask again")
         answer = await to_thread.run_sync(self._answer, query, caller, limiter=self._limiter)

@@ -22,6 +22,7 @@ PARAMETER_NAME = {
     "to": "to",
     "granularity": "granularity",
     "group_by": "group_by",
+    "as_of": "as_of",
 }
 """What each part of a question is called in a URL."""
 
@@ -45,6 +46,7 @@ def document() -> dict[str, Any]:
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}},
             "schemas": {
                 "Counts": counts_schema(),
+                "CountsAsOf": counts_as_of_schema(),
                 "Refusal": refusal_schema(),
                 "Verdict": verdict_schema(),
                 "VerdictSet": verdict_set_schema(),
@@ -60,7 +62,10 @@ def _metrics() -> dict[str, Any]:
         "security": [{"token": []}],
         "parameters": _parameters(),
         "responses": {
-            "200": {"description": "rows of one publication, sorted by bucket and group", "content": _json("Counts")},
+            "200": {
+                "description": "rows of one publication, sorted by bucket and group; CountsAsOf where as_of is given",
+                "content": _json("Counts", "CountsAsOf"),
+            },
             "400": {"description": "the question cannot be answered as asked", **refused},
             "401": {"description": "no valid token", **refused},
             "403": {"description": "another advertiser's ad, or another advertiser", **refused},
@@ -104,8 +109,9 @@ def _verdicts() -> dict[str, Any]:
     }
 
 
-def _json(schema: str) -> dict[str, Any]:
-    return {"application/json": {"schema": {"$ref": f"#/components/schemas/{schema}"}}}
+def _json(*schemas: str) -> dict[str, Any]:
+    references = [{"$ref": f"#/components/schemas/{schema}"} for schema in schemas]
+    return {"application/json": {"schema": references[0] if len(references) == 1 else {"oneOf": references}}}
 
 
 def _parameters() -> list[dict[str, Any]]:
@@ -118,6 +124,7 @@ def _parameters() -> list[dict[str, Any]]:
         "to": (_INSTANT, "end of the range, a whole minute, not part of it"),
         "granularity": ({"enum": list(GRANULARITIES), "default": DEFAULT_GRANULARITY}, "length of a bucket"),
         "group_by": (groups, "one row for each of these in a bucket; empty means one row a bucket"),
+        "as_of": (_INSTANT, "what was final at this instant, at least a minute ago; left out, what holds now"),
     }
     return [_parameter(part, schema, text) for part, (schema, text) in schemas.items()]
 
@@ -136,6 +143,34 @@ def _parameter(part: str, schema: dict[str, Any], text: str) -> dict[str, Any]:
 
 def counts_schema() -> dict[str, Any]:
     """The JSON Schema of an answer."""
+    head = _head() | {"live_version": {"type": "integer"}}
+    return _closed(head, list(head))
+
+
+def counts_as_of_schema() -> dict[str, Any]:
+    """The JSON Schema of an answer about the past."""
+    part = {"from": _INSTANT, "to": _INSTANT}
+    clicks = {"type": "integer", "minimum": 0}
+    error = {
+        "hour": _INSTANT,
+        "advertiser_id": _ID,
+        "live_clicks": clicks,
+        "final_clicks": clicks,
+        "difference_clicks": {"type": "integer"},
+    }
+    head = _head() | {
+        "as_of": _INSTANT,
+        "publication_number": {"type": "integer"},
+        "final_from": _INSTANT,
+        "final_until": _INSTANT,
+        "not_final": {"type": "array", "items": _closed(part, list(part))},
+        "sealed_later_count": {"type": "integer", "minimum": 0},
+        "later_errors": {"type": "array", "items": _closed(error, list(error))},
+    }
+    return _closed(head, list(head))
+
+
+def _head() -> dict[str, Any]:
     row = {
         "bucket": _INSTANT,
         "advertiser_id": _ID,
@@ -146,7 +181,7 @@ def counts_schema() -> dict[str, Any]:
         "clicks": {"type": "integer", "minimum": 0},
         "final": {"type": "boolean"},
     }
-    head = {
+    return {
         "from": _INSTANT,
         "to": _INSTANT,
         "granularity": {"enum": list(GRANULARITIES)},
@@ -155,10 +190,8 @@ def counts_schema() -> dict[str, Any]:
         "final_from": _MAYBE_INSTANT,
         "final_until": _MAYBE_INSTANT,
         "closed_until": _MAYBE_INSTANT,
-        "live_version": {"type": "integer"},
         "rows": {"type": "array", "items": _closed(row, ["bucket", "clicks", "final"])},
     }
-    return _closed(head, list(head))
 
 
 def verdict_schema() -> dict[str, Any]:

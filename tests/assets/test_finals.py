@@ -18,6 +18,7 @@ from assets.partitions import HOURLY
 from assets.streams import streams
 from domain.buckets import HOUR, hour_of
 from domain.settings import Settings
+from tests.support.processes import SHORT_LIVED_JAVA
 from traffic.options import Shares, TrafficOptions
 from traffic.run import generate
 from traffic.truth import Truth
@@ -36,8 +37,9 @@ RANGE_START, RANGE_END = "dagster/asset_partition_range_start", "dagster/asset_p
 def installation(log_settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Settings:
     """An installation whose settings reach the bodies and their children as they do in production."""
     settings = replace(log_settings, shuffle_partitions=2)
-    for name, value in asdict(settings).items():
-        monkeypatch.setenv(f"TALLYSTICK_{name.upper()}", str(value))
+    values = {f"TALLYSTICK_{name.upper()}": str(value) for name, value in asdict(settings).items()}
+    for name, value in (values | SHORT_LIVED_JAVA).items():
+        monkeypatch.setenv(name, value)
     create_missing_tables(settings)
     return settings
 

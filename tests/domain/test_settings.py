@@ -15,6 +15,7 @@ from domain.settings import Settings, settings_from
 HOME = Path("/srv/tally")
 BOUNDED = {field.name: field.metadata["bounds"] for field in fields(Settings) if field.metadata.get("bounds")}
 TEXTS = [field.name for field in fields(Settings) if isinstance(field.default, str)]
+CHOICES = {f.name: f.metadata["choices"] for f in fields(Settings) if f.metadata.get("choices")}
 
 
 def test_a_setting_cannot_be_assigned() -> None:
@@ -55,9 +56,18 @@ def test_what_is_no_whole_number_is_refused(value: Any) -> None:
         settings_from({"grace_seconds": value}, HOME)
 
 
+@pytest.mark.parametrize(("name", "choices"), CHOICES.items())
+def test_a_choice_is_one_of_them(name: str, choices: tuple[str, ...]) -> None:
+    for choice in choices:
+        assert getattr(settings_from({name: choice}, HOME), name) == choice
+    with pytest.raises(SettingError, match=f"setting {name} is 'x'; expected {' or '.join(choices)}"):
+        settings_from({name: "x"}, HOME)
+
+
 @pytest.mark.parametrize("name", TEXTS)
 def test_text_must_be_text(name: str) -> None:
-    assert getattr(settings_from({name: "x"}, HOME), name) == "x"
+    if name not in CHOICES:
+        assert getattr(settings_from({name: "x"}, HOME), name) == "x"
     with pytest.raises(SettingError, match=f"setting {name} is 5; expected text"):
         settings_from({name: 5}, HOME)
 

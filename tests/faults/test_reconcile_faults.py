@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.spark
 
 CLICKS = [Click("a", 1), Click("b", 2, partition=1), Click("a", 3), Click("c", 4, kind="head"), Click("d", 61)]
 MORE = [Click("d", 62, country="FR"), Click("e", 63, partition=1), Click("a", 64)]
-BEFORE_THE_SEAL = ("counts written", "exclusions written", "drift written")
+BEFORE_THE_SEAL = ("counts written", "exclusions written", "outcomes written", "drift written")
 BEFORE_THE_PUBLICATION = ("sealed", "minutes replaced", "hours replaced", "day replaced")
 FINAL_TABLES = ("final_clicks_minute", "final_clicks_hour", "final_clicks_day")
 RUN_AND_DIE = """
@@ -58,13 +59,13 @@ def world(spark: SparkSession, tmp_path: Path) -> ReconcileWorld:
     return world
 
 
-def die_after(world: ReconcileWorld, step: str) -> None:
+def die_after(world: ReconcileWorld, step: str, hour: datetime = H + HOUR, case: str = "") -> None:
     def die(done: str) -> None:
         if done == step:
             raise Died
 
     with pytest.raises(Died):
-        world.reconcile(H + HOUR, after_step=die)
+        world.reconcile(hour, case=case, after_step=die)
 
 
 def seen_by_readers(world: ReconcileWorld) -> list[list[dict[str, object]]]:
@@ -110,6 +111,24 @@ def test_whatever_hour_is_asked_for_repairs_what_was_left(world: ReconcileWorld)
     assert [hour.action for hour in receipt.hours] == ["verify"]
     assert (receipt.publication_number, receipt.final_until) == (2, H + 2 * HOUR)
     assert_all_is_well(world, publications=2)
+
+
+def test_a_revision_dead_between_any_two_commits(world: ReconcileWorld) -> None:
+    """Law 10: before its seal the old one holds, after it the next run publishes; one revision, whatever dies."""
+    world.archive([Click("late", 5, logged=99)])
+    before = seen_by_readers(world)
+    for step in BEFORE_THE_SEAL:
+        die_after(world, step, H, "C-1")
+        assert (len(world.seals()), seen_by_readers(world)) == (1, before), step
+    for step in BEFORE_THE_PUBLICATION:
+        die_after(world, step, H, "C-1")
+        assert ([seal.revision for seal in world.seals()], seen_by_readers(world)) == ([0, 1], before), step
+    (hour,) = world.reconcile(H, case="C-1").hours
+    assert (hour.action, hour.seal_number, len(world.seals())) == ("verify", 2, 2)
+    world.assert_sealed_equals_oracle()
+    minutes, hours, days = seen_by_readers(world)
+    totals = [sum(row["clicks"] for row in rows) for rows in (minutes, hours, days)]
+    assert totals == [sum(world.sealed_counts().values())] * 3
 
 
 @pytest.mark.parametrize("step", ["exclusions written", "hours replaced"])

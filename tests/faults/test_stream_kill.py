@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 
 from domain.buckets import hour_of
 from domain.settings import Settings
+from tests.support.processes import SHORT_LIVED_JAVA
 from tests.support.stream_world import StreamWorld
 from traffic.options import Shares, TrafficOptions
 from traffic.run import generate
@@ -38,7 +39,7 @@ def start_stream(settings: Settings, log: Path) -> subprocess.Popen[bytes]:
     with log.open("wb") as output:
         return subprocess.Popen(
             [sys.executable, "-c", STREAM, "stream"],
-            env={**os.environ, **values},
+            env={**os.environ, **SHORT_LIVED_JAVA, **values},
             stdout=output,
             stderr=subprocess.STDOUT,
         )

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from domain.buckets import HOUR
 from domain.periods import CloseRefusedError
 from quality.closing import close_recounted, plan_recounted
 from tests.support.counts_tables import Clicks, CountsTables, counts_tables
 from tests.support.periods import CLOSED_AT, NOVEMBER, settle_month, settle_quiet_month
+from tests.support.sealed_world import logged, sealed_world
 from warehouse.periods import read_closes
 
 
@@ -44,3 +46,17 @@ def test_what_is_known_at_once_is_not_recounted(tables: CountsTables) -> None:
     with pytest.raises(CloseRefusedError, match="it is not over"):
         plan_recounted(tables.settings, NOVEMBER, "ada", NOVEMBER.start, on_hour=done.append)
     assert done == []
+
+
+def test_the_month_in_which_the_books_begin(tmp_path: Path) -> None:
+    """Hours before the first sealed one are not recounted; a click in one of them stands against the close."""
+    world = sealed_world(tmp_path)
+    last = NOVEMBER.end - HOUR
+    world.archive([logged(0, last)])
+    world.seal(last)
+    world.publish()
+    close = plan_recounted(world.settings, NOVEMBER, "ada", CLOSED_AT)
+    assert (close.hour_count, close.billable_clicks) == (1, 1)
+    world.archive([logged(1, last - HOUR)])
+    with pytest.raises(CloseRefusedError, match="hour 2026-11-30T22:00:00Z is not sealed"):
+        plan_recounted(world.settings, NOVEMBER, "ada", CLOSED_AT)

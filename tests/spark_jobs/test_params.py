@@ -46,12 +46,32 @@ def test_wrong_parameters_are_refused(first_hour: datetime, end: datetime, actor
         ReconcileParams(first_hour, end, actor)
 
 
+@pytest.mark.parametrize(
+    ("actor", "reason", "case_id", "said"),
+    [
+        ("ann", "why", "", "a revision without case"),
+        ("ann", "", "C-1", "a revision without reason"),
+        ("ann", "  ", "C-1", "a revision without reason"),
+        ("cli", "why", "C-1", "a revision without actor"),
+        ("cli", "why", "", "a revision without case and actor"),
+        ("ann", "two\nlines", "C-1", "one line of up to 500 characters"),
+        ("ann", "why", "C 1", "case 'C 1'"),
+    ],
+)
+def test_a_revision_needs_a_reason_a_case_and_a_name(actor: str, reason: str, case_id: str, said: str) -> None:
+    """Law 10, F9, O19."""
+    with pytest.raises(UsageError, match=said):
+        ReconcileParams(H, H + HOUR, actor, reason=reason, case_id=case_id)
+    assert ReconcileParams(H, H + HOUR, "ann", reason="why", case_id="C-1").is_revising
+    assert not ReconcileParams(H, H + HOUR, "cli").is_revising
+
+
 def test_the_hours_of_a_range_end_before_its_end() -> None:
     assert ReconcileParams(H, H + 3 * HOUR, "a").hours == [H, H + HOUR, H + 2 * HOUR]
 
 
 def test_parameters_survive_json() -> None:
-    params = ReconcileParams(H, H + HOUR, "a", archive_wait_seconds=7)
+    params = ReconcileParams(H, H + HOUR, "a", archive_wait_seconds=7, reason="why", case_id="C-1")
     assert ReconcileParams.from_json(params.to_json()) == params
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from clicklog.watermarks import Watermark
 from domain.buckets import HOUR
-from domain.periods import PeriodClose, close_of, parse_period
+from domain.periods import PeriodClose, PeriodClosedError, close_of, parse_period
 from spark_jobs.planning import plan, receipt_of_waiting
 from tests.support.archive_world import NOW, ArchiveWorld, Click, H
 from tests.support.ledgers import publication_draft, seal_draft
@@ -259,3 +259,52 @@ def test_a_sealed_hour_of_a_closed_period_is_verified(world: ArchiveWorld) -> No
     close = close_of(MAY, world.seals(), "ada", NOW)
     append_close(world.settings, close, 0)
     assert world.plan()[0].action == "verify"
+
+
+def test_a_sealed_hour_is_revised_up_to_the_ends_of_today(world: ArchiveWorld) -> None:
+    """By the gate of an unsealed one, published or not; an unsealed one of the range is sealed."""
+    world.archive([Click("a"), Click("b", partition=1)])
+    seal(world, cut={"1:0": 1, "1:1": 1})
+    world.archive([Click("late", 5, logged=90)])
+    first, second = world.plan(count=2, is_revising=True)
+    assert (first.action, first.cut, first.seal_number, first.late_arrival_count) == (
+        "revise",
+        {"1:0": 2, "1:1": 1},
+        1,
+        1,
+    )
+    assert (second.action, second.cut) == ("seal", {"1:0": 2, "1:1": 1})
+
+
+def test_a_revision_waits_as_a_first_seal_does(world: ArchiveWorld) -> None:
+    """Law 7: what the archive has not looked at may belong to it."""
+    world.archive([Click("a")])
+    seal(world, cut={"1:0": 1, "1:1": 0})
+    world.log_only([Click("late", 5, logged=90)])
+    (one,) = world.plan(is_revising=True)
+    assert (one.action, one.seal_number) == ("blocked", 1)
+    assert one.reasons == ("waits for the archive: partition 0 is at 1, the log ends at 2",)
+
+
+def test_a_revision_never_reads_less_than_its_seal(world: ArchiveWorld) -> None:
+    world.archive([Click("a"), Click("b", partition=1)])
+    seal(world, cut={"1:0": 1, "1:1": 5, "9:0": 3})
+    (one,) = world.plan(is_revising=True)
+    assert (one.action, one.reasons) == ("blocked", ("the log ends before the cut of seal 1 in 1:1, 9:0",))
+
+
+@pytest.mark.parametrize("is_sealed", [True, False])
+def test_no_hour_of_a_closed_period_is_revised(world: ArchiveWorld, is_sealed: bool) -> None:
+    """Law 10: refused whole, whatever else the range holds; what differs is an adjustment."""
+    if is_sealed:
+        seal(world)
+    close = PeriodClose(
+        period=MAY, closed_at=NOW, actor="ada", last_seal_number=1, root_digest="", billable_clicks=7, hour_count=744
+    )
+    append_close(world.settings, close, 0)
+    with pytest.raises(PeriodClosedError, match="period 2026-05 is closed"):
+        world.plan(is_revising=True)
+    with pytest.raises(PeriodClosedError):
+        world.plan(MAY.end - HOUR, 2, now=NOW + 40 * 24 * HOUR, is_revising=True)
+    (after,) = world.plan(MAY.end, now=NOW + 40 * 24 * HOUR, is_revising=True)
+    assert after.action == "seal"

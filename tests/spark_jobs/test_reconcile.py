@@ -11,14 +11,18 @@ import pytest
 from pyspark.sql import SparkSession
 
 from domain.buckets import HOUR
+from domain.conservation import HourTally
 from domain.counting import EXCLUSION_REASONS, CountKey
 from domain.errors import IntegrityError, WriterBusyError
+from domain.outcomes import outcome_violations
+from domain.seals import current_seals
 from domain.verdicts import ClickTarget, FraudVerdict, Target
 from quality.recount import verify
 from tests.support.archive_world import NOW, Click, H
 from tests.support.random_log import random_clicks
 from tests.support.reconcile_world import ReconcileWorld
 from warehouse.locks import writer_lock
+from warehouse.outcomes import read_outcomes
 from warehouse.publications import latest_publication
 from warehouse.verifications import read_verifications
 
@@ -67,6 +71,14 @@ def test_seals_what_the_rule_counts_and_publishes_it(world: ReconcileWorld) -> N
     world.quarantine(1)
     receipt = world.reconcile(count=2)
     world.assert_sealed_equals_oracle()
+    seals = current_seals(world.seals())
+    tallies = read_outcomes(world.settings, {hour: seal.attempt for hour, seal in seals.items()})
+    assert outcome_violations(tallies, seals.values()) == []
+    assert tallies == [
+        HourTally(10, H, 7, 3, {"head": 1, "prefetch": 1, "duplicate": 1, "conflicting_duplicate": 1}),
+        HourTally(20, H, 2, 2, {}),
+        HourTally(10, H + HOUR, 2, 1, {"duplicate": 1}),
+    ]
     first, second = receipt.hours
     assert (first.raw_clicks, first.billable_clicks, first.live_clicks) == (9, 5, 0)
     assert first.excluded_clicks == {"head": 1, "prefetch": 1, "duplicate": 1, "conflicting_duplicate": 1}
@@ -268,3 +280,59 @@ def test_one_process_reconciles_at_a_time(world: ReconcileWorld) -> None:
     with writer_lock(world.settings, "reconcile"), pytest.raises(WriterBusyError):
         world.reconcile()
     assert_nothing_sealed(world)
+
+
+def test_under_a_case_what_changed_is_revised_and_what_did_not_is_verified(world: ReconcileWorld) -> None:
+    """Laws 6, 8, 9 and 10, F9, F11: late clicks and a newer verdict make one revision, and the day is published anew.
+
+    The attempt before it stays. Asked again it is a verification; what raw has lost since is neither.
+    """
+    world.archive(COPIES)
+    world.reconcile(count=2)
+    kept = {table: world.rows(table) for table in ("seals", "reconciled_clicks_minute", "click_exclusions", "drift")}
+    world.archive(
+        [Click("late", 10, logged=100), Click("a", 11, logged=101), Click("f", 63, logged=102), Click("g", 121)]
+    )
+    world.judge_fraud(fraud(1, ClickTarget("c", 1)))
+    first, second, third = world.reconcile(count=3, case="C-7").hours
+    assert [hour.action for hour in (first, second, third)] == ["revise", "revise", "seal"]
+    assert (first.late_arrival_count, first.raw_clicks, first.billable_clicks) == (2, 11, 5)
+    assert first.excluded_clicks == {"head": 1, "prefetch": 1, "duplicate": 2, "conflicting_duplicate": 1, "fraud": 1}
+    assert (second.digest, second.excluded_clicks) == (world.seals()[1].digest, {"duplicate": 2})
+    seals = world.seals()[2:]
+    assert [(one.hour - H, one.revision, one.verdict_set) for one in seals] == [
+        (0 * HOUR, 1, 1),
+        (HOUR, 1, 1),
+        (2 * HOUR, 0, 1),
+    ]
+    assert [(one.reason, one.case_id) for one in seals] == [("found later", "C-7")] * 2 + [("", "")]
+    world.assert_sealed_equals_oracle()
+    for table, rows in kept.items():
+        now_held = world.rows(table)
+        assert all(row in now_held for row in rows), table
+    assert {row["attempt"] for row in world.rows("drift")} >= {first.attempt, second.attempt}
+    assert_published(world, 2)
+    hours = [H, H + HOUR, H + 2 * HOUR]
+    assert [verdict for verdict in verify(world.settings, hours) if not verdict.is_agreeing] == []
+
+    world.archive([Click("h", 122, logged=200)])
+    assert [hour.action for hour in world.reconcile(count=3, case="C-8").hours] == ["verify", "verify", "revise"]
+    found = [(one.hour, one.seal_number, one.case_id, one.verdict_set) for one in read_verifications(world.settings)]
+    assert sorted(found) == [(H, 3, "C-8", 1), (H + HOUR, 4, "C-8", 1)]
+    assert_published(world, 3)
+    world.delete_rows("raw_clicks", "offset = 0 AND partition = 0")
+    with pytest.raises(IntegrityError, match="at the cut of seal 3, gives 10 raw clicks; expected 11"):
+        world.reconcile(case="C-9")
+    assert len(world.seals()) == 6
+
+
+def assert_published(world: ReconcileWorld, number: int) -> None:
+    """What readers see is what is sealed now, in minutes, hours and the day alike."""
+    publication = latest_publication(world.settings)
+    assert publication is not None
+    assert (publication.publication_number, publication.seal_number) == (number, len(world.seals()))
+    assert world.final_counts() == {tuple(one): clicks for one, clicks in world.sealed_counts().items()}
+    versions = (publication.minute_version, publication.hour_version, publication.day_version)
+    tables = ("final_clicks_minute", "final_clicks_hour", "final_clicks_day")
+    sums = [sum(row["clicks"] for row in world.rows(*one)) for one in zip(tables, versions, strict=True)]
+    assert sums == [sum(world.sealed_counts().values())] * 3

@@ -66,6 +66,15 @@ def test_an_hour_that_somebody_else_sealed_is_theirs(settings: Settings) -> None
     assert len(read_seals(settings)) == 2
 
 
+def test_a_revision_is_due_behind_the_seal_that_it_was_counted_against(settings: Settings) -> None:
+    """Not twice, nor where somebody else was quicker; and no first seal over one that is there."""
+    seal_attempts(settings, [seal_draft(0)], lambda: WRITTEN_AT)
+    (seal,) = seal_attempts(settings, [seal_draft(0, revision=1), seal_draft(0)], lambda: WRITTEN_AT)
+    assert (seal.revision, seal.number) == (1, 2)
+    assert seal_attempts(settings, [seal_draft(0, revision=1)], lambda: WRITTEN_AT) == []
+    assert len(read_seals(settings)) == 2
+
+
 def test_nothing_is_built_on_a_broken_chain(settings: Settings) -> None:
     seal_attempts(settings, [seal_draft(0), seal_draft(1)], lambda: WRITTEN_AT)
     table = DeltaTable(table_uri(settings, "seals"))

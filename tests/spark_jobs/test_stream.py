@@ -5,11 +5,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from domain.errors import WriterBusyError
-from spark_jobs.stream import BatchProgress, run_stream
+from spark_jobs.stream import BatchProgress, checkpoint_path, run_stream
 from spark_jobs.stream_params import LOCK, StreamParams, StreamReceipt
 from tests.support.events import click
 from tests.support.stream_world import StreamWorld, minutes_ago
@@ -71,6 +72,19 @@ def test_an_ad_added_while_the_stream_runs_is_known_to_both_queries(world: Strea
     assert stream.receipt is not None
     assert stream.receipt.live_counted_count == 2
     assert {batch.query for batch in stream.batches} == {"archive", "live"}
+
+
+def test_a_stop_lets_the_batch_end_that_is_under_way(world: StreamWorld) -> None:
+    """Broken into, Spark's own stop prints pages of errors about what was only interrupted."""
+    world.send(click(f"imp-{i}", minutes_ago(1)) for i in range(20))
+    planned = Path(checkpoint_path(world.settings, 1, "archive")) / "offsets" / "0"
+    stream = RunningStream(world)
+    try:
+        wait_for(planned.exists)
+    finally:
+        stream.stop()
+    assert stream.receipt is not None, stream.failure
+    assert stream.receipt.raw_rows == len(world.positions("raw_clicks")) == 20
 
 
 def test_a_second_stream_is_refused(world: StreamWorld) -> None:

@@ -163,8 +163,11 @@ class ArchiveWorld:
     def seals(self) -> list[Seal]:
         return read_seals(self.settings)
 
-    def plan(self, first: datetime = H, count: int = 1, now: datetime = NOW) -> list[HourPlan]:
-        return plan(self.settings, [first + HOUR * index for index in range(count)], now, self.log)
+    def plan(
+        self, first: datetime = H, count: int = 1, now: datetime = NOW, *, is_revising: bool = False
+    ) -> list[HourPlan]:
+        hours = [first + HOUR * index for index in range(count)]
+        return plan(self.settings, hours, now, self.log, is_revising=is_revising)
 
     def oracle(self) -> list[Outcome]:
         """What became of each event, by the plain rule over the whole log."""

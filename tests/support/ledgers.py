@@ -25,7 +25,10 @@ WON, LOST = "won", "lost"
 
 
 def seal_draft(number: int = 0, /, **changes: Any) -> SealDraft:
-    """A seal of the first hour or so many after it: 10 raw = 7 billable + 2 duplicates + 1 HEAD."""
+    """A seal of the first hour or so many after it: 10 raw = 7 billable + 2 duplicates + 1 HEAD.
+
+    A revision has a reason and a case.
+    """
     said: dict[str, Any] = {
         "hour": FIRST_HOUR + timedelta(hours=number),
         "revision": 0,
@@ -42,7 +45,10 @@ def seal_draft(number: int = 0, /, **changes: Any) -> SealDraft:
         "code_version": "0.1.0",
         "actor": "scheduler",
     }
-    return SealDraft(**said | changes)
+    said |= changes
+    if said["revision"]:
+        said = {"reason": "found later", "case_id": "C-1"} | said
+    return SealDraft(**said)
 
 
 def publication_draft(seal_number: int = 1, **changes: Any) -> PublicationDraft:

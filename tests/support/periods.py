@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
@@ -46,9 +47,17 @@ def settle_month(tables: CountsTables, period: Period, rows: Sequence[Clicks] | 
 
     Without rows, each seal states ``BILLABLE`` clicks of which no row is left.
     """
-    drafts = [_draft(hour, rows) for hour in period.hours]
+    clicks = None if rows is None else _clicks_by_hour(rows)
+    drafts = [_draft(hour, clicks) for hour in period.hours]
     append_seals(tables.settings, drafts, len(read_seals(tables.settings)), CLOSED_AT)
     tables.publish(tables.write_final(rows or []))
+
+
+def _clicks_by_hour(rows: Sequence[Clicks]) -> Counter[datetime]:
+    clicks: Counter[datetime] = Counter()
+    for row in rows:
+        clicks[hour_of(row.at)] += row.clicks
+    return clicks
 
 
 def settle_quiet_month(tables: CountsTables, period: Period) -> None:
@@ -60,11 +69,10 @@ def settle_quiet_month(tables: CountsTables, period: Period) -> None:
     tables.publish(tables.write_final([]))
 
 
-def _draft(hour: datetime, rows: Sequence[Clicks] | None) -> SealDraft:
+def _draft(hour: datetime, clicks: Counter[datetime] | None) -> SealDraft:
     counts = {}
-    if rows is not None:
-        clicks = sum(row.clicks for row in rows if hour_of(row.at) == hour)
-        counts = {"raw_clicks": clicks, "billable_clicks": clicks, "excluded_clicks": {}}
+    if clicks is not None:
+        counts = {"raw_clicks": clicks[hour], "billable_clicks": clicks[hour], "excluded_clicks": {}}
     return seal_draft(hour=hour, attempt=f"attempt-{hour:%Y%m%dT%H}", **counts)
 
 

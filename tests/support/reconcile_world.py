@@ -35,8 +35,11 @@ class ReconcileWorld(ArchiveWorld):
         super().__init__(home, shuffle_partitions=2, **changes)
         self.spark = spark
 
-    def reconcile(self, first: datetime = H, count: int = 1, now: datetime = NOW, **hooks: Any) -> ReconcileReceipt:
-        params = ReconcileParams(first, first + HOUR * count, "test")
+    def reconcile(
+        self, first: datetime = H, count: int = 1, now: datetime = NOW, case: str = "", **hooks: Any
+    ) -> ReconcileReceipt:
+        reason = "found later" if case else ""
+        params = ReconcileParams(first, first + HOUR * count, "test", reason=reason, case_id=case)
         return reconcile(self.settings, self.spark, params, lambda: now, log=self.log, **hooks)
 
     def sealed_counts(self) -> dict[CountKey, int]:

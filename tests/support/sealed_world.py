@@ -229,6 +229,8 @@ def draft_of(
         horizon_days=HORIZON_DAYS,
         code_version="0.1.0",
         actor="test",
+        reason="found later" if revision else "",
+        case_id="C-1" if revision else "",
     )
 
 

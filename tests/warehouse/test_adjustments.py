@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from domain.adjustments import AdjustmentRefusedError
+from domain.ads import Ad
+from domain.buckets import parse_utc
 from domain.chain import broken_links
 from domain.errors import UsageError
 from domain.periods import period_of
@@ -16,6 +18,8 @@ from tests.domain.test_adjustments import CASE, LINE
 from tests.support.counts_tables import Clicks, CountsTables, counts_tables
 from tests.support.periods import DECEMBER, NOVEMBER, close_month, settle_month
 from warehouse.adjustments import adjust, read_adjustments, read_lines
+from warehouse.ads import snapshot_ads
+from warehouse.prices import amounts_of
 from warehouse.statements import read_statement
 
 ROWS = [Clicks("2026-11-01T01:00Z", 5), Clicks("2026-12-01T01:00Z", 7)]
@@ -63,6 +67,22 @@ def test_a_statement_shows_them_apart(tables: CountsTables) -> None:
     assert (december.total_clicks, december.adjusted_clicks) == (7, -3)
     (line,) = december.adjustments.to_pylist()
     assert (period_of(line["charge_hour"]), line["case_id"], line["corrects_seal_number"]) == (NOVEMBER, "C-1", 2)
+
+
+def test_a_correction_keeps_the_price_of_its_charge_hour(tables: CountsTables) -> None:
+    for at, price in (("2026-11-01T00:59Z", 250_000), ("2026-11-01T01:00:00.5Z", 999), ("2026-12-01T00:00Z", 500_000)):
+        snapshot_ads(tables.settings, [Ad(1, 10, 100, "https://example.org/", price, "EUR")], parse_utc(at))
+    adjust(tables.settings, CASE, [LINE, replace(LINE, ad_id=2)])
+    assert amounts_of(tables.settings, read_adjustments(tables.settings)) == {"EUR": -750_000}
+    settle_month(tables, DECEMBER, ROWS)
+    close_month(tables.settings, DECEMBER, at=DECEMBER.end)
+    statement = read_statement(tables.settings, 10, DECEMBER, "UTC")
+    assert [(row["price_micros"], row["amount_micros"]) for row in statement.adjustments.to_pylist()] == [
+        (250_000, -750_000),
+        (None, None),
+    ]
+    assert statement.adjusted_amounts == [("EUR", -3, -750_000)]
+    assert statement.amounts == [("EUR", 7, 3_500_000)]
 
 
 def test_lines_of_a_file(tmp_path: Path) -> None:

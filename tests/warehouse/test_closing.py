@@ -9,15 +9,19 @@ from pathlib import Path
 
 import pytest
 
+from domain.buckets import HOUR as ONE_HOUR
 from domain.errors import UsageError, WriterBusyError
 from domain.periods import CloseRefusedError, PeriodClosedError
 from tests.support.counts_tables import CountsTables, counts_tables
 from tests.support.ledgers import seal_draft
 from tests.support.periods import BILLABLE, CLOSED_AT, DECEMBER, NOVEMBER, close_month, settle_month
+from tests.support.sealed_world import SealedWorld, logged
 from warehouse.closing import SEAL_LOCK, close_period, plan_close
+from warehouse.hour_findings import read_findings
 from warehouse.layout import tables_path
 from warehouse.locks import writer_lock
 from warehouse.periods import read_closes
+from warehouse.proposal_dismissals import dismiss
 from warehouse.seals import append_seals, read_seals
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "periods.md"
@@ -65,6 +69,22 @@ def test_a_month_is_closed_once(tables: CountsTables) -> None:
     with pytest.raises(CloseRefusedError, match="it is closed already"):
         close_month(tables.settings)
     assert len(read_closes(tables.settings)) == 1
+
+
+def test_a_month_with_a_pending_proposal_is_not_closed(tables: CountsTables) -> None:
+    """A click came after the cut of its hour: it is revised or dismissed first; one of another month matters not."""
+    world = SealedWorld(tables.settings, [])
+    hour = NOVEMBER.start + ONE_HOUR
+    world.archive([logged(12, hour), logged(13, hour + ONE_HOUR), logged(14, DECEMBER.start), logged(11, hour)])
+    with pytest.raises(CloseRefusedError) as refusal:
+        close_month(tables.settings)
+    assert refusal.value.reasons == (
+        "hours 2026-11-01T01:00:00Z to 2026-11-01T03:00:00Z are proposed for a revision: "
+        "apply or dismiss it by `tallystick proposals`",
+    )
+    for one in read_findings(tables.settings):
+        dismiss(tables.settings, one, reason="a load test", actor="ann", at=CLOSED_AT)
+    assert close_month(tables.settings).hour_count == 720
 
 
 def test_nobody_closes_while_another_seals(tables: CountsTables) -> None:

@@ -14,10 +14,11 @@ from warehouse.counts_query import MAX_ADS, MAX_BUCKETS, PARTS, CountsQuery, rea
 NAMES = {part: f"the {part}" for part in PARTS}
 RANGE = {"from": "2026-05-03T10:00Z", "to": "2026-05-03T12:00Z"}
 START, END = parse_utc(RANGE["from"]), parse_utc(RANGE["to"])
+NOW = parse_utc("2026-06-01T00:00Z")
 
 
 def _read(**given: str | None) -> CountsQuery:
-    return read_query(RANGE | {name.rstrip("_"): text for name, text in given.items()}, NAMES)
+    return read_query(RANGE | {name.rstrip("_"): text for name, text in given.items()}, NAMES, NOW)
 
 
 READ: dict[str, tuple[dict[str, str], CountsQuery]] = {

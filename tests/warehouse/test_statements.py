@@ -8,11 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from domain.ads import Ad
+from domain.buckets import parse_utc
 from domain.errors import IntegrityError, UsageError
 from domain.periods import Period, parse_period
 from tests.support.counts_tables import Clicks, CountsTables, counts_tables
 from tests.support.periods import DECEMBER, NOVEMBER, OCTOBER, close_month, settle_month
-from warehouse.statements import Statement, read_statement
+from warehouse.ads import snapshot_ads
+from warehouse.prices import MONEY
+from warehouse.statements import DAY_KEY, Statement, read_statement
 
 QUARTER = timedelta(minutes=15)
 QUARTERS_A_DAY = 96
@@ -40,7 +44,7 @@ def _closed(home: Path, period: Period, rows: Sequence[Clicks]) -> CountsTables:
 
 
 def _rows(statement: Statement) -> list[tuple[object, ...]]:
-    return [tuple(row.values()) for row in statement.clicks.to_pylist()]
+    return [tuple(row.values()) for row in statement.clicks.select([*DAY_KEY, "clicks"]).to_pylist()]
 
 
 @pytest.mark.parametrize("case", ZONE_CASES)
@@ -93,7 +97,29 @@ def test_by_day_campaign_and_ad(tables: CountsTables) -> None:
 def test_a_statement_of_nothing(tables: CountsTables) -> None:
     statement = read_statement(tables.settings, 12, NOVEMBER, "UTC")
     assert (_rows(statement), statement.total_clicks) == ([], 0)
-    assert statement.clicks.column_names == ["date", "campaign_id", "ad_id", "clicks"]
+    assert statement.clicks.column_names == ["date", "campaign_id", "ad_id", "clicks", *MONEY.names]
+    assert (statement.amounts, statement.adjusted_amounts) == ([], [])
+
+
+def test_each_click_costs_what_its_minute_says(tables: CountsTables) -> None:
+    """A price holds from its instant on; clicks before the first one have none, and each price has a row of its own."""
+    for at, price, currency in (
+        ("2026-11-01T00:00:00.000001Z", 250_000, "EUR"),
+        ("2026-11-30T23:59Z", 300_000, "USD"),
+        ("2026-12-01T00:00Z", 999, "EUR"),
+    ):
+        snapshot_ads(tables.settings, [Ad(1, 10, 100, "https://example.org/", price, currency)], parse_utc(at))
+    statement = read_statement(tables.settings, 10, NOVEMBER, "UTC")
+    assert [tuple(row.values())[2:] for row in statement.clicks.to_pylist()] == [
+        (1, 8, 250_000, "EUR", 2_000_000),
+        (1, 4, 250_000, "EUR", 1_000_000),
+        (1, 2, None, None, None),
+        (2, 1, None, None, None),
+        (1, 16, 300_000, "USD", 4_800_000),
+    ]
+    assert statement.amounts == [("EUR", 12, 3_000_000), ("USD", 16, 4_800_000)]
+    assert statement.total_clicks == 31
+    assert read_statement(tables.settings, 11, NOVEMBER, "UTC").amounts == []
 
 
 def test_an_open_period_has_none(tables: CountsTables) -> None:

@@ -12,7 +12,7 @@ from warehouse.verifications import Verification, append_verifications, read_ver
 
 def _verification(hour: int, minutes: int = 0) -> Verification:
     at = WRITTEN_AT + timedelta(minutes=minutes)
-    return Verification(FIRST_HOUR + timedelta(hours=hour), hour + 1, "0" * 64, "auditor", at)
+    return Verification(FIRST_HOUR + timedelta(hours=hour), hour + 1, "0" * 64, "auditor", at, 3, "asked again", "C-1")
 
 
 def test_they_come_back_by_time_and_hour(settings: Settings) -> None:

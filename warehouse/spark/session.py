@@ -1,6 +1,6 @@
 """The Spark session: one a process, made from settings, bound to loopback, quiet.
 
-Belongs here: configuration and nothing else. Everything that must be fixed before the JVM starts (heap, class path,
+Belongs here: configuration and the start of the JVM. Everything that must be fixed before it starts (heap, class path,
 logging) is passed at its launch, so a session that exists already is returned as it is.
 """
 
@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkRuntimeError
+from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from domain.errors import TallystickError
@@ -33,10 +35,12 @@ def spark_session(settings: Settings, app: str) -> SparkSession:
     jars = settings.jars_path / "spark"
     if not any(jars.glob("delta-spark_*.jar")):
         raise SparkStartError(f"no Delta jar in {jars}", "the pinned jars", "run `make setup`")
+    conf = session_conf(settings)
     builder = SparkSession.builder.appName(app)
-    for key, value in session_conf(settings).items():
+    for key, value in conf.items():
         builder = builder.config(key, value)
     try:
+        _start_jvm(conf)
         return builder.getOrCreate()
     except PySparkRuntimeError as error:
         raise SparkStartError(
@@ -44,6 +48,16 @@ def spark_session(settings: Settings, app: str) -> SparkSession:
             f"Java 17, {settings.spark_driver_heap_mib} MiB of memory and a master that Spark knows",
             "run `tallystick doctor`",
         ) from error
+
+
+def _start_jvm(conf: dict[str, str]) -> None:
+    """In a session of its own: an interrupt or an end that is sent to our whole process group would stop Spark in the
+    middle of the batch that we still finish. The JVM ends with us all the same, since its standard input does.
+    """
+    if SparkContext._gateway is None:
+        asked = SparkConf(loadDefaults=False).setAll(list(conf.items()))
+        gateway = launch_gateway(asked, popen_kwargs={"start_new_session": True})  # type: ignore[no-untyped-call]
+        SparkContext._ensure_initialized(gateway=gateway)
 
 
 def jvm_pid(spark: SparkSession) -> int | None:

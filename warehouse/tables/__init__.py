@@ -5,6 +5,8 @@ from warehouse.tables.adjustments import ADJUSTMENTS
 from warehouse.tables.ads import ADS
 from warehouse.tables.click_exclusions import CLICK_EXCLUSIONS
 from warehouse.tables.click_identities import CLICK_IDENTITIES
+from warehouse.tables.click_outcomes_hour import CLICK_OUTCOMES_HOUR
+from warehouse.tables.disputes import DISPUTES
 from warehouse.tables.drift import DRIFT
 from warehouse.tables.final_clicks_day import FINAL_CLICKS_DAY
 from warehouse.tables.final_clicks_hour import FINAL_CLICKS_HOUR
@@ -14,6 +16,7 @@ from warehouse.tables.late_clicks import LATE_CLICKS
 from warehouse.tables.live_clicks_minute import LIVE_CLICKS_MINUTE
 from warehouse.tables.logs import LOGS
 from warehouse.tables.period_closes import PERIOD_CLOSES
+from warehouse.tables.proposal_dismissals import PROPOSAL_DISMISSALS
 from warehouse.tables.publications import PUBLICATIONS
 from warehouse.tables.quarantined_clicks import QUARANTINED_CLICKS
 from warehouse.tables.raw_clicks import RAW_CLICKS
@@ -37,6 +40,7 @@ TABLES: dict[str, Table] = {
         LATE_CLICKS,
         RECONCILED_CLICKS_MINUTE,
         CLICK_EXCLUSIONS,
+        CLICK_OUTCOMES_HOUR,
         FINAL_CLICKS_MINUTE,
         FINAL_CLICKS_HOUR,
         FINAL_CLICKS_DAY,
@@ -45,7 +49,9 @@ TABLES: dict[str, Table] = {
         PUBLICATIONS,
         PERIOD_CLOSES,
         ADJUSTMENTS,
+        DISPUTES,
         VERIFICATIONS,
+        PROPOSAL_DISMISSALS,
         LOGS,
     )
 }

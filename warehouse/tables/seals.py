@@ -25,6 +25,8 @@ SEALS = Table(
         Column("horizon_days", "int", "dedup horizon that was applied"),
         Column("code_version", "string", "version of the product"),
         Column("actor", "string", "who or what asked for it"),
+        Column("reason", "string", "why the hour was sealed again; empty on its first seal"),
+        Column("case_id", "string", "the case of a revision; empty on the first seal of an hour"),
         Column("sealed_at", "timestamp", "when"),
         Column("previous_hash", "string", "hash of the seal before, in hex"),
         Column("hash", "string", "SHA-256 of this row and previous_hash, in hex"),

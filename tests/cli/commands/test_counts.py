@@ -9,7 +9,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from cli.main import app
+from domain.buckets import parse_utc
 from domain.periods import parse_period
+from tests.support.books import books, by_hour
 from tests.support.counts_tables import Clicks, CountsTables, counts_tables, hours
 from tests.support.periods import close_month, settle_month
 
@@ -95,3 +97,35 @@ def test_answers_say_what_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     close_month(found.settings, parse_period("2026-05"))
     assert json.loads(_counts("--json").stdout)["closed_until"] == "2026-06-01T00:00:00Z"
     assert _counts().stderr.endswith("final until 2026-06-01T00:00:00Z, closed until 2026-06-01T00:00:00Z\n")
+
+
+def test_as_of_shows_what_was_final_and_what_live_was_worth(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TALLYSTICK_HOME", str(tmp_path / "books"))
+    found = books(tmp_path / "books")
+    found.seal(by_hour(Clicks("2024-05-03T10:05Z", 8)))
+    found.publish(parse_utc("2024-05-03T12:00Z"))
+    found.seal(by_hour(Clicks("2024-05-03T10:05Z", 7), Clicks("2024-05-03T11:05Z", 5)), live={10: 6})
+    found.publish(parse_utc("2024-05-03T13:00Z"))
+    asked = ["counts", "--from", "2024-05-03T10:00Z", "--to", "2024-05-03T12:00Z", "--as-of"]
+    result = CliRunner().invoke(app, [*asked, "2024-05-03T14:30+02:00"])
+    assert result.exit_code == 0
+    cells = [line.strip(" │┃").split() for line in result.stdout.splitlines() if "2024-05-03T" in line]
+    assert [[cell for cell in line if cell != "│"] for line in cells] == [
+        ["2024-05-03T10:00:00Z", "1", "8", "final"],
+        ["2024-05-03T11:00:00Z", "10", "6", "5", "1"],
+    ]
+    assert result.stderr.splitlines() == [
+        "not final at 2024-05-03T12:30:00Z: 2024-05-03T11:00:00Z to 2024-05-03T12:00:00Z",
+        "1 of these hours are sealed by now",
+        "as of 2024-05-03T12:30:00Z: 8 clicks; final until 2024-05-03T11:00:00Z",
+    ]
+    rows = json.loads(CliRunner().invoke(app, [*asked, "2024-05-03T12:30Z", "--json"]).stdout)["rows"]
+    assert rows == [{"bucket": "2024-05-03T10:00:00Z", "ad_id": 1, "clicks": 8, "final": True}]
+    for at, why in {
+        "2024-05-03T12:30": "an instant with its zone",
+        "9000-01-01T00:00Z": "an instant at least 60 seconds ago",
+        "2024-05-03T11:59Z": "an instant from 2024-05-03T12:00:00Z on",
+    }.items():
+        refused = CliRunner().invoke(app, [*asked, at])
+        assert (refused.exit_code, refused.stdout) == (2, "")
+        assert f"; expected {why}" in refused.stderr

@@ -34,7 +34,7 @@ def test_a_statement_is_written_again_as_it_was(folder: Path) -> None:
     assert (result.exit_code, result.stdout) == (0, "")
     assert result.stderr == f"{out}: 1,234 clicks of advertiser 10 in 2026-11, days of Asia/Kolkata\n"
     first = out.read_bytes()
-    assert b"clicks,2026-11,10,Asia/Kolkata,2026-11-02,100,1,1234,,,,,,,\n" in first
+    assert b"clicks,2026-11,10,Asia/Kolkata,2026-11-02,100,1,1234,,,,,,,,,,\n" in first
     assert _export(out).exit_code == 0
     assert out.read_bytes() == first
 

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
 
 from cli.main import app
+from domain.ads import Ad
+from domain.buckets import HOUR
+from domain.disputes import Claim, Resolution
 from domain.periods import parse_period
 from tests.support.counts_tables import Clicks, CountsTables, counts_tables
-from tests.support.periods import close_month, settle_quiet_month
+from tests.support.periods import CLOSED_AT, close_month, settle_quiet_month
 from warehouse.adjustments import read_adjustments
+from warehouse.ads import snapshot_ads
+from warehouse.disputes import open_dispute, resolve_dispute
 from warehouse.periods import read_closes
 
 OVER = "2026-02"
@@ -64,6 +70,27 @@ def test_every_reason_is_a_line(tables: CountsTables, more: list[str]) -> None:
     ]
     assert lines[3].startswith("error: period 2098-11 cannot be closed: it is not over")
     assert read_closes(tables.settings) == []
+
+
+def test_open_disputes_are_named_and_hold_nothing_up(tables: CountsTables) -> None:
+    start = parse_period(OVER).start
+    said: dict[str, Any] = {"claim": "too many", "actor": "ada", "claimed_clicks": None, "opened_at": CLOSED_AT}
+    snapshot_ads(tables.settings, [Ad(1, 10, 100, "https://example.org/")], CLOSED_AT)
+    for first in (start - HOUR, start, parse_period(OVER).end - HOUR, parse_period(OVER).end):
+        open_dispute(tables.settings, Claim(advertiser_id=10, start=first, end=first + HOUR, **said))
+    resolved = Resolution(outcome="rejected", reason="as sealed", actor="ada", resolved_at=CLOSED_AT)
+    resolve_dispute(tables.settings, "D-3", resolved)
+    dry = json.loads(_period("close", OVER, "--actor", "ada", "--dry-run", "--json").stdout)
+    assert (dry["certificate"], dry["reasons"]) == (None, [])
+    assert [(one["case_id"], one["start"], one["claim"]) for one in dry["open_disputes"]] == [
+        ("D-2", "2026-02-01T00:00:00Z", "too many")
+    ]
+    result = _period("close", OVER, "--actor", "ada", "--json")
+    assert result.stderr.splitlines()[0] == "open dispute D-2 of advertiser 10: its outcome will be an adjustment"
+    (close,) = read_closes(tables.settings)
+    document = json.loads(result.stdout)
+    assert document["certificate"] == json.loads(close.certificate())
+    assert document["open_disputes"] == dry["open_disputes"]
 
 
 def test_a_certificate_that_cannot_be_written_closes_nothing(tables: CountsTables, tmp_path: Path) -> None:

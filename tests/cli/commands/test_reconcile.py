@@ -39,8 +39,10 @@ def run(*arguments: str) -> Result:
         (["2026-05-04T10:00"], "FROM is '2026-05-04T10:00'"),
         (["2026-05-04T10:00Z", "2026-05-04T10:00Z"], "is not after FROM"),
         (["2026-05-04T10:00Z", "--actor", ""], "no actor"),
+        (["2026-05-04T10:00Z", "--case", "C-1"], "a revision without reason and actor"),
+        (["2026-05-04T10:00Z", "--reason", "why", "--actor", "ann", "--plan"], "a revision without case"),
     ],
-    ids=["unaligned", "no zone", "empty range", "nobody"],
+    ids=["unaligned", "no zone", "empty range", "nobody", "no reason", "no case"],
 )
 def test_wrong_arguments_are_refused(
     arguments: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -69,9 +71,15 @@ def test_hours_that_wait_end_with_3_and_their_reasons(
 
 @pytest.mark.spark
 @pytest.mark.broker
-def test_from_the_log_to_figures_that_readers_see(world: StreamWorld, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Law 5: all clicks in time, live and final are equal row for row; and the plan says what is done."""
+def test_from_the_log_to_figures_that_readers_see(
+    world: StreamWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Law 5: all clicks in time, live and final are equal row for row; and the plan says what is done.
+
+    F11: a click that comes after the seal is proposed, and is exactly one revision, under a case of its own.
+    """
     pass_on(world.settings, monkeypatch)
+    receipt = tmp_path / "receipt.json"
     start = hour_of(now()) - 2 * HOUR
     sent = [click(f"imp-{i}", start + timedelta(seconds=i), country="DE" if i % 3 else "FR") for i in range(90)]
     world.send([*sent, *sent[:7], click("imp-0", start, kind="head"), (b"", b"no event")])
@@ -91,4 +99,17 @@ def test_from_the_log_to_figures_that_readers_see(world: StreamWorld, monkeypatc
     )
     assert live == final
     assert world.rows("seals")[0]["actor"] == "somebody"
+    world.send([click("imp-late", start, country="DE")])
+    world.run()
+    (planned,) = json.loads(run(hour, "--plan", "--json", "--reason", "r", "--case", "C", "--actor", "ann").stdout)
+    assert (planned["action"], planned["late_arrival_count"], sum(planned["cut"].values())) == ("revise", 1, 100)
+    apply = ["proposals", "apply", "--all", "--late-only", "--actor", "ann", "--receipt", str(receipt)]
+    for actions in (["revise"], []):
+        assert CliRunner().invoke(app, apply).exit_code == 0
+        applied = ReconcileReceipt.from_json(receipt.read_text(encoding="utf-8"))
+        assert [one.action for one in applied.hours] == actions
+    _, revision = sorted(world.rows("seals"), key=lambda row: row["seal_number"])
+    assert (revision["revision"], revision["billable_clicks"], revision["raw_clicks"]) == (1, 91, 99)
+    assert (revision["actor"], revision["case_id"]) == ("system:late by ann", f"late-{start:%Y-%m-%dT%H}")
+    assert sum(row["clicks"] for row in world.rows("final_clicks_day")) == 91
     assert "verify" in run(hour).stdout

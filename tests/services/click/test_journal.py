@@ -89,8 +89,9 @@ def test_a_record_that_is_too_large_is_refused_alone(log_settings: Settings) -> 
     _run(scenario())
 
 
-def test_without_a_broker_every_record_is_given_up_in_time(tmp_path: Any) -> None:
+def test_without_a_broker_every_record_is_given_up_in_time(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """R5: broker down; 20,000 clicks; each ends in an error, none is forgotten, none holds up the loop."""
+    monkeypatch.setattr(journal, "DELIVERY_TIMEOUT_SECONDS", 1.0)
     settings = Settings(home=tmp_path, broker_port=free_broker_port())
 
     async def scenario() -> None:

@@ -163,7 +163,10 @@ def test_requests_one_after_another_on_one_connection(service: Service) -> None:
         assert _read_all(connection).startswith(b"HTTP/1.1 414 ")
 
 
-def test_nonsense_behind_a_request_that_waits_ends_the_connection(service: Service) -> None:
+def test_nonsense_behind_a_request_that_waits_ends_the_connection(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("services.click.app.SETTLED_WITHIN_SECONDS", 0.4)
     service.parts.journal.acknowledges_at_once = False
     good = _request(f"{CLICK_PATH}?{service.parts.query()}").replace(b"Connection: close\r\n", b"")
     assert service.send(good, b"NONSENSE\r\n\r\n") == b""

@@ -7,12 +7,18 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
+import anyio
 import httpx
 import pytest
+from jsonschema import Draft202012Validator
 
 from domain.buckets import parse_utc
-from services.tokens import Caller
+from services.metrics.app import make_app
+from services.metrics.openapi import counts_as_of_schema
+from services.tokens import Caller, make_token, token_key
 from tests.services.metrics.conftest import PATH, Api
+from tests.support.books import Books, books, by_hour
+from tests.support.counts_tables import Clicks
 from warehouse.counts import CountsReader
 from warehouse.counts_query import CountsQuery, GroupKey
 
@@ -183,3 +189,52 @@ def _assert_refused(response: httpx.Response, status: int, name: str) -> dict[st
     assert all(isinstance(text, str) and text and "Traceback" not in text for text in refusal.values())
     assert response.headers["cache-control"] == "no-store"
     return dict(refusal)
+
+
+@pytest.fixture(scope="module")
+def past(tmp_path_factory: pytest.TempPathFactory) -> Books:
+    """Hour 10 was published with 8 and 5 clicks, then revised to 7; hour 11 was sealed after that."""
+    found = books(tmp_path_factory.mktemp("past") / "home")
+    theirs = Clicks("2026-05-03T10:06Z", 5, ad=2, advertiser=11)
+    found.seal(by_hour(Clicks("2026-05-03T10:05Z", 8), theirs))
+    found.publish(THEN)
+    found.seal(by_hour(Clicks("2026-05-03T10:05Z", 7), Clicks("2026-05-03T11:05Z", 3)), live={10: 9, 11: 1})
+    found.publish(THEN + timedelta(hours=1))
+    return found
+
+
+THEN = parse_utc("2026-05-03T12:00Z")
+NOW = THEN + timedelta(hours=2)
+
+
+def _ask_past(past: Books, caller: Caller, as_of: str) -> httpx.Response:
+    """Through the app itself, whose clock is ours."""
+    token = make_token(token_key(past.settings), caller, NOW, days=1)
+    asked = {"from": "2026-05-03T10:00Z", "to": "2026-05-03T12:00Z", "as_of": as_of}
+
+    async def ask() -> httpx.Response:
+        transport = httpx.ASGITransport(make_app(past.settings, lambda: NOW))
+        async with httpx.AsyncClient(transport=transport, base_url="http://here") as http:
+            return await http.get(PATH, params=asked, headers={"Authorization": f"Bearer {token}"})
+
+    return anyio.run(ask)
+
+
+def test_an_advertiser_asks_about_the_past_of_its_own_rows(past: Books) -> None:
+    """Law 13, also for what live was worth. The answer is what the document describes."""
+    response = _ask_past(past, TEN, "2026-05-03T12:30Z")
+    assert response.status_code == 200, response.text
+    answer = response.json()
+    Draft202012Validator(counts_as_of_schema()).validate(answer)
+    assert answer["rows"] == [{"bucket": "2026-05-03T10:00:00Z", "ad_id": 1, "clicks": 8, "final": True}]
+    error = {"live_clicks": 9, "final_clicks": 3, "difference_clicks": 6}
+    assert answer["later_errors"] == [{"hour": "2026-05-03T11:00:00Z", "advertiser_id": 10, **error}]
+    everybody = _ask_past(past, SEES_ALL[0], "2026-05-03T12:30Z").json()
+    assert [row["clicks"] for row in everybody["rows"]] == [8, 5]
+    assert [row["advertiser_id"] for row in everybody["later_errors"]] == [10, 11]
+
+
+@pytest.mark.parametrize("as_of", ["2026-05-03T11:59Z", "2026-05-03T14:00:01Z", "2026-05-03T12:30", ""])
+def test_a_past_that_cannot_be_told_is_400(past: Books, as_of: str) -> None:
+    """Before the first publication, in the future, without a zone, empty."""
+    _assert_refused(_ask_past(past, TEN, as_of), 400, "bad_request")

@@ -57,6 +57,15 @@ def test_no_java_is_one_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.spark
+def test_signals_to_our_process_group_do_not_reach_the_jvm(spark: SparkSession) -> None:
+    """Ctrl-C and ``make up`` end a whole group; Spark stopped under a running batch, and the stream ended with 1."""
+    pid = jvm_pid(spark)
+    assert pid is not None
+    assert psutil.Process(pid).ppid() == os.getpid()
+    assert os.getpgid(pid) != os.getpgid(0)
+
+
+@pytest.mark.spark
 def test_a_wrong_master_is_named(tmp_path: Path) -> None:
     said = refusal(tmp_path, "nonsense")
     assert said.startswith("Spark did not start with spark_master nonsense")

@@ -1,0 +1,54 @@
+"""Tables are priced as the plain rule says, row by row, in whole millionths."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from domain.errors import IntegrityError
+from domain.prices import PriceHistory, PriceRow
+from tests.support.periods import NOVEMBER
+from warehouse.prices import MONEY, with_money
+
+INSTANT = pa.timestamp("us", tz="UTC")
+ROWS = pa.schema([pa.field("ad_id", pa.int64()), pa.field("minute", INSTANT), pa.field("clicks", pa.int64())])
+
+
+def _at(minutes: int) -> datetime:
+    return NOVEMBER.start + timedelta(minutes=minutes)
+
+
+PRICES = st.dictionaries(
+    st.tuples(st.integers(1, 3), st.integers(0, 9)), st.one_of(st.none(), st.integers(0, 10**9)), max_size=9
+).map(
+    lambda given: [
+        PriceRow(10, ad_id, _at(minutes), micros, None if micros is None else "EUR")
+        for (ad_id, minutes), micros in given.items()
+    ]
+)
+CLICKS = st.lists(st.tuples(st.integers(1, 3), st.integers(0, 9), st.integers(-(10**6), 10**6)), max_size=9)
+
+
+@settings(max_examples=25, deadline=None)
+@given(PRICES, CLICKS)
+def test_two_engines_one_answer(prices: list[PriceRow], clicks: list[tuple[int, int, int]]) -> None:
+    rows = [{"ad_id": ad_id, "minute": _at(minutes), "clicks": count} for ad_id, minutes, count in clicks]
+    history = PriceHistory(prices)
+    expected = []
+    for row in rows:
+        price = history.price_at(10, row["ad_id"], row["minute"])
+        money = (None, None, None) if price is None else (*price, price.price_micros * row["clicks"])
+        expected.append(row | dict(zip(MONEY.names, money, strict=True)))
+    found = with_money(pa.Table.from_pylist(rows, ROWS), prices, "minute")
+    assert found.to_pylist() == expected
+    assert found.schema == pa.schema([*ROWS, *MONEY])
+
+
+def test_an_amount_that_no_column_holds() -> None:
+    rows = pa.Table.from_pylist([{"ad_id": 1, "minute": _at(0), "clicks": 2}], ROWS)
+    with pytest.raises(IntegrityError, match=r"an amount is too large: .*; expected one up to 9223372036854775807"):
+        with_money(rows, [PriceRow(10, 1, _at(0), 2**62, "EUR")], "minute")

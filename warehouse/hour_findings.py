@@ -1,0 +1,170 @@
+"""What sealed hours do not know: raw clicks beyond their cuts, and newer verdicts about clicks that they counted.
+
+Belongs here: comparing seals with raw and verdicts as they are now, date by date, without a JVM. What becomes of it is
+``domain/proposals.py``; what somebody has dismissed is left out, see ``warehouse/proposal_dismissals.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import date, datetime
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.dataset as ds
+
+from domain.buckets import hours_by_day
+from domain.identity import LogPosition
+from domain.proposals import ChangedVerdict, Findings, changed_verdicts
+from domain.seals import Seal, current_seals
+from domain.settings import Settings
+from domain.verdicts import ClickTarget
+from warehouse.layout import dataset_of, open_table
+from warehouse.proposal_dismissals import dismissed_keys
+from warehouse.seals import read_seals
+from warehouse.verdicts import current_set, read_in_force
+from warehouse.verifications import read_verifications
+
+MEMORY_LIMIT = "512MB"
+_POSITION = list(LogPosition._fields)
+_PLACE: dict[str, pa.DataType] = {"log": pa.int32(), "partition": pa.int32()}
+
+LATE_SQL = """
+SELECT click_hour, log, partition, "offset" FROM raw_clicks LEFT JOIN ends USING (click_hour, log, partition)
+WHERE end_offset IS NULL OR "offset" >= end_offset ORDER BY ALL
+"""
+"""Raw clicks of a date that lie beyond the cuts of their hours."""
+TOUCHED_SQL = """
+WITH counted AS (
+    SELECT click_hour, verdict_set, log, partition, "offset", impression_id, ad_id
+    FROM raw_clicks JOIN ends USING (click_hour, log, partition) JOIN hours USING (click_hour)
+    ANTI JOIN excluded USING (log, partition, "offset")
+    WHERE "offset" < end_offset AND kind = 'click'
+)
+SELECT click_hour, number FROM counted JOIN changed USING (verdict_set, impression_id, ad_id)
+UNION SELECT click_hour, number FROM counted JOIN changed USING (verdict_set, log, partition, "offset")
+ORDER BY ALL
+"""
+"""By hour which of the changed verdicts are about a click that was counted, or left out as fraud, and so may change."""
+
+
+def read_findings(settings: Settings, hours: Collection[datetime] | None = None) -> list[Findings]:
+    """Of all sealed hours, or of those among ``hours``, the ones with findings that nobody has dismissed; ascending.
+
+    Reads only. Of raw it reads the log positions of these hours, and more columns where verdicts have changed.
+    """
+    held = current_seals(read_seals(settings))
+    if hours is not None:
+        held = {hour: held[hour] for hour in hours if hour in held}
+    known = _known_sets(settings, held)
+    newest = current_set(settings)
+    since = {one: _changed_since(settings, one, newest) for one in set(known.values())}
+    config: dict[str, Any] = {"memory_limit": MEMORY_LIMIT, "temp_directory": str(settings.home / "scratch")}
+    found: list[Findings] = []
+    with duckdb.connect(":memory:", config=config) as engine:
+        for day, of_day in hours_by_day(list(held)).items():
+            look = _Day(settings, engine, day, [held[hour] for hour in of_day])
+            found += look.findings({hour.hour: known[hour] for hour in of_day}, since)
+    dismissed = dismissed_keys(settings) if found else set()
+    return [one for one in found if (one.hour, one.digest) not in dismissed]
+
+
+def _changed_since(settings: Settings, verdict_set: int, newest: int) -> list[ChangedVerdict]:
+    """What holds at the newest set and did not at an earlier one, or the reverse."""
+    if verdict_set == newest:
+        return []
+    before, after = (read_in_force(settings, one) for one in (verdict_set, newest))
+    changed = changed_verdicts(before, after)
+    return sorted(changed.values(), key=lambda one: (isinstance(one.target, ClickTarget), one.target))
+
+
+def _known_sets(settings: Settings, held: Mapping[datetime, Seal]) -> dict[datetime, int]:
+    """By hour the newest set that its seal was counted with: then, or again with the same outcome."""
+    known = {hour: seal.verdict_set for hour, seal in held.items()}
+    for one in read_verifications(settings):
+        if one.hour in held and held[one.hour].seal_number == one.seal_number:
+            known[one.hour] = max(known[one.hour], one.verdict_set)
+    return known
+
+
+class _Day:
+    """The sealed hours of one date, and what raw holds of them now."""
+
+    def __init__(self, settings: Settings, engine: duckdb.DuckDBPyConnection, day: date, seals: Sequence[Seal]) -> None:
+        self._settings, self._engine, self._day = settings, engine, day
+        self._seals = {seal.hour.hour: seal for seal in seals}
+        self._engine.register("ends", _ends(self._seals))
+
+    def findings(self, known: Mapping[int, int], since: Mapping[int, Sequence[ChangedVerdict]]) -> list[Findings]:
+        """``known``: by hour of the day the set that it was counted with; ``since``: by set what has changed."""
+        self._register("raw_clicks", self._seals, ["click_hour", *_POSITION])
+        late: dict[int, list[LogPosition]] = {}
+        for hour, *place in self._engine.execute(LATE_SQL).fetchall():
+            late.setdefault(hour, []).append(LogPosition(*place))
+        touched = self._touched({hour: one for hour, one in known.items() if since[one]}, since)
+        return [
+            Findings(seal.hour, seal.seal_number, tuple(late.get(hour, ())), tuple(touched.get(hour, ())))
+            for hour, seal in sorted(self._seals.items())
+            if hour in late or hour in touched
+        ]
+
+    def _touched(
+        self, known: Mapping[int, int], since: Mapping[int, Sequence[ChangedVerdict]]
+    ) -> dict[int, list[ChangedVerdict]]:
+        found: dict[int, list[ChangedVerdict]] = {}
+        if not known:
+            return found
+        self._engine.register("hours", pa.table({"click_hour": list(known), "verdict_set": list(known.values())}))
+        self._engine.register("changed", _targets({one: since[one] for one in set(known.values())}))
+        attempts = [self._seals[hour].attempt for hour in known]
+        is_out = ds.field("attempt").isin(attempts) & (ds.field("reason") != "fraud")
+        self._register("click_exclusions", known, _POSITION, is_out, name="excluded")
+        self._register("raw_clicks", known, ["click_hour", *_POSITION, "impression_id", "ad_id", "kind"])
+        for hour, number in self._engine.execute(TOUCHED_SQL).fetchall():
+            found.setdefault(hour, []).append(since[known[hour]][number])
+        return found
+
+    def _register(
+        self,
+        table: str,
+        hours: Collection[int],
+        columns: list[str],
+        condition: ds.Expression | None = None,
+        *,
+        name: str | None = None,
+    ) -> None:
+        """Offers rows of some hours to the next query, once."""
+        wanted = (ds.field("click_date") == self._day) & ds.field("click_hour").isin(
+            pa.array(sorted(hours), pa.int32())
+        )
+        rows = dataset_of(open_table(self._settings, table)).scanner(
+            columns=columns, filter=wanted if condition is None else wanted & condition
+        )
+        self._engine.register(name or table, rows.to_reader())
+
+
+def _ends(seals: Mapping[int, Seal]) -> pa.Table:
+    rows = []
+    for hour, seal in seals.items():
+        for place, end in seal.cut.items():
+            log, partition = map(int, place.split(":"))
+            rows.append((hour, log, partition, end))
+    return _table(rows, {"click_hour": pa.int32(), **_PLACE, "end_offset": pa.int64()})
+
+
+def _targets(since: Mapping[int, Sequence[ChangedVerdict]]) -> pa.Table:
+    """A row for each changed verdict: of a click the place is null, and the reverse."""
+    rows: list[tuple[Any, ...]] = []
+    for verdict_set, changed in since.items():
+        for number, one in enumerate(changed):
+            of_click = isinstance(one.target, ClickTarget)
+            target = (*one.target, None, None, None) if of_click else (None, None, *one.target)
+            rows.append((verdict_set, number, *target))
+    click: dict[str, pa.DataType] = {"impression_id": pa.string(), "ad_id": pa.int64()}
+    return _table(rows, {"verdict_set": pa.int64(), "number": pa.int64(), **click, **_PLACE, "offset": pa.int64()})
+
+
+def _table(rows: Sequence[tuple[Any, ...]], types: Mapping[str, pa.DataType]) -> pa.Table:
+    columns = zip(*rows, strict=True) if rows else ((),) * len(types)
+    return pa.table([pa.array(values, kind) for values, kind in zip(columns, types.values(), strict=True)], list(types))
