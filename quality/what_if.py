@@ -216,7 +216,8 @@ def _as_sealed(recount: RawRecount, seal: Seal) -> list[Sum]:
         found = f"seal {seal.number} follows rule version {seal.rule_version}"
         raise IntegrityError(found, f"rule version {KNOWN_RULE_VERSION}", "leave its hour out")
     found = recount.recount(seal.hour, seal.cut, timedelta(days=seal.horizon_days), seal.verdict_set)
-    if (found.digest, found.excluded_clicks) != (seal.digest, seal.excluded_clicks):
+    excluded = {reason: count for reason, count in seal.excluded_clicks.items() if count}
+    if (found.digest, found.excluded_clicks) != (seal.digest, excluded):
         raise IntegrityError(
             f"hour {format_utc(seal.hour)} does not recount to its seal {seal.number}",
             "the sealed figures, to compare with",

@@ -149,6 +149,14 @@ def test_an_hour_that_is_not_what_was_sealed_has_nothing_to_compare_with(own_wor
         effects(own_world, Supposition(horizon_days=1))
 
 
+def test_a_seal_may_say_of_a_reason_that_there_was_none(tmp_path: Path) -> None:
+    world = sealed_world(tmp_path)
+    world.archive([logged(0, HOUR)])
+    world.seal(HOUR, excluded_clicks={"head": 0})
+    (effect,) = what_if(world.settings, sealed_among(world.settings, [HOUR]), Supposition(horizon_days=1))
+    assert effect.now == effect.then
+
+
 def test_what_cannot_be_supposed(world: SealedWorld) -> None:
     with pytest.raises(UsageError, match="nothing is supposed"):
         Supposition()
