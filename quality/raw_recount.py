@@ -35,6 +35,8 @@ VERDICT_COLUMNS = [
 ]
 COUNTED_KINDS = ("click",)
 """Kinds of events that the rule may bill."""
+LATEST = timedelta(days=1)
+"""Hardly any click is logged this long after it happened."""
 EMPTY_DIGEST = "0" * 64
 STATISTICS_GRAIN = timedelta(milliseconds=1)
 """Writers cut instants in file statistics to this: a file may reach that much beyond what it says."""
@@ -177,9 +179,9 @@ class HourRecount:
 
 
 class RawRecount:
-    """Recounts hours, in any order, from one version of raw_clicks: each file is parsed once.
+    """Recounts hours, in any order, from one version of raw_clicks: in ascending order each file is parsed once.
 
-    A context manager: it holds a temporary folder. Reads only.
+    A context manager: it holds a temporary folder, for what a horizon reaches back and no more. Reads only.
     """
 
     def __init__(self, settings: Settings, on_progress: Callable[[str], None]) -> None:
@@ -187,7 +189,7 @@ class RawRecount:
         self._dataset = dataset_of(open_table(settings, "raw_clicks"))
         self._verdicts = rows_of(open_table(settings, "fraud_verdicts")).select(VERDICT_COLUMNS)
         self._on_progress = on_progress
-        self._loaded: set[str] = set()
+        self._loaded: dict[str, datetime] = {}
         self._has_outcomes = False
         self._open = ExitStack()
 
@@ -239,6 +241,7 @@ class RawRecount:
         """
         if not self._files_of(hour):
             return self._nothing()
+        self._forget_before(hour - horizon - LATEST)
         self._engine.execute(FRAUD_SQL, {"verdict_set": verdict_set})
         self._load(self._files_of(hour))
         self._set_cut(cut)
@@ -316,7 +319,16 @@ class RawRecount:
                 "INSERT OR IGNORE INTO files VALUES (?, ?)", [(path, _us(files[path])) for path in paths]
             )
             self._read(LOAD_SQL, paths=paths)
-            self._loaded.update(paths)
+            self._loaded.update((path, files[path]) for path in paths)
+
+    def _forget_before(self, hour: datetime) -> None:
+        """Makes room: a range is recounted in order as a rule. Whatever needs one of these files reads it again."""
+        old = [path for path, of in self._loaded.items() if of < hour]
+        if old:
+            self._engine.execute("DELETE FROM events WHERE hour_us < ?", [_us(hour)])
+            self._engine.execute("CHECKPOINT")
+            for path in old:
+                del self._loaded[path]
 
     def _set_cut(self, cut: Mapping[str, int]) -> None:
         self._engine.execute("DELETE FROM cut")

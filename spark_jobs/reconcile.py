@@ -119,22 +119,26 @@ def _reconcile_days(run: _Run, plans: Sequence[HourPlan]) -> dict[datetime, Hour
             run.progress(f"{day}: {_in_words(done)}")
         if to_verify:
             receipts |= _verify_day(run, to_verify)
-            run.progress(f"{day}: {len(to_verify)} sealed hours counted again, identical")
+            run.progress(f"{day}: {_hours(len(to_verify))} counted again, identical")
         if not to_count and not to_verify:
-            run.progress(f"{day}: {len(of_day)} hours, nothing to count")
+            run.progress(f"{day}: {_hours(len(of_day))}, nothing to count")
     return receipts
+
+
+def _hours(count: int) -> str:
+    return "1 hour" if count == 1 else f"{count} hours"
 
 
 def _in_words(done: Mapping[datetime, HourReceipt]) -> str:
     actions = Counter(receipt.action for receipt in done.values())
     said = {"seal": "sealed and published", "revise": "revised and published", "verify": "counted again, identical"}
-    return ", ".join(f"{actions[action]} hours {words}" for action, words in said.items() if actions[action])
+    return ", ".join(f"{_hours(actions[action])} {words}" for action, words in said.items() if actions[action])
 
 
 def _count_day(run: _Run, day: date, plans: Sequence[HourPlan]) -> dict[datetime, HourReceipt]:
     """One pass over the date, three commits of the attempt, one of the seals, one where sealed hours are confirmed."""
     cuts = {one.hour.hour: one.cut for one in plans}
-    run.progress(f"{day}: counting {len(plans)} hours")
+    run.progress(f"{day}: counting {_hours(len(plans))}")
     verdict_set = verdict_set_to_pin(run.settings)
     held = current_seals(read_sound_seals(run.settings))
     again = {one.hour.hour: held[one.hour] for one in plans if one.action == "revise"}

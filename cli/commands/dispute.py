@@ -119,8 +119,7 @@ def clicks(case_id: CaseId, as_json: AsJson = False) -> None:
     with Evidence(settings, read_dispute(settings, case_id)) as evidence:
         found = (row for batch in evidence.clicks() for row in batch.to_pylist() if row["outcome"] != "look_back")
         if not as_json:
-            rows = [(_position(row), *(row[name] for name in CLICK_COLUMNS)) for row in found]
-            print_table(("position", *CLICK_COLUMNS), rows)
+            print_table(("position", *CLICK_COLUMNS), map(_click_cells, found))
             return
         for row in found:
             print_json(row)
@@ -193,8 +192,11 @@ def _document(dispute: Dispute) -> dict[str, Any]:
     return said | {"state": _state(dispute), "events": [vars(event) for event in dispute.events]}
 
 
-def _position(row: dict[str, Any]) -> str:
-    return f"{row['log']}:{row['partition']}:{row['offset']}"
+def _click_cells(row: dict[str, Any]) -> tuple[object, ...]:
+    """An id is a name: it gets no thousands separators."""
+    position = f"{row['log']}:{row['partition']}:{row['offset']}"
+    shown = row | {"ad_id": str(row["ad_id"])}
+    return position, *(shown[name] for name in CLICK_COLUMNS)
 
 
 def _report_document(report: DisputeReport) -> dict[str, Any]:
@@ -210,6 +212,7 @@ def _report_document(report: DisputeReport) -> dict[str, Any]:
         "seals": [seal.columns() for seal in report.seals],
         "adjustments": adjustments,
         "missing_hours": report.missing_hours,
+        "incomplete_hours": report.incomplete_hours,
     }
 
 
@@ -221,6 +224,8 @@ def _print_report(report: DisputeReport) -> None:
     out.print(f"{dispute.case_id}, {_state(dispute)}: {where}: {total}", markup=False)
     for hour in report.missing_hours:
         warn(f"hour {format_utc(hour)} is not sealed and published yet: its clicks are in no figure")
+    for hour in report.incomplete_hours:
+        warn(f"hour {format_utc(hour)}: raw events are gone, so excluded clicks may be missing below")
     print_table(
         ("hour", "ad", "billable", "amount", "not billable"),
         [
@@ -236,9 +241,12 @@ def _print_report(report: DisputeReport) -> None:
         title="Clicks",
     )
     print_table(
-        ("hour", "seal", "revision", "sealed", "by", "rule", "verdict set", "digest"),
+        ("hour", "seal", "revision", "sealed", "by", "case", "reason", "rule", "verdict set", "digest"),
         [
-            (s.hour, s.seal_number, s.revision, s.sealed_at, s.actor, s.rule_version, s.verdict_set, s.digest)
+            (
+                *(s.hour, s.seal_number, s.revision, s.sealed_at, s.actor, s.case_id, s.reason),
+                *(s.rule_version, s.verdict_set, s.digest),
+            )
             for s in report.seals
         ],
         title="Seals",

@@ -128,6 +128,30 @@ def test_an_hour_without_clicks_is_the_empty_set(world: SealedWorld) -> None:
     assert recount(world.settings, HOUR, {"1:0": 10}) == HourRecount(0, 0, {}, "0" * 64, 0, 0)
 
 
+def test_an_hour_without_a_file_leaves_nothing_of_the_one_before(world: SealedWorld) -> None:
+    """F4: it is passed over unopened, and what was judged of another hour is not taken for its own."""
+    world.archive([logged(0, HOUR)])
+    nothing = arrow_rows(TABLES["final_clicks_minute"], [])
+    with RawRecount(world.settings, lambda _: None) as engine:
+        assert engine.recount(HOUR, {"1:0": 1}, HORIZON, 0).billable_clicks == 1
+        assert len(engine.minute_differences(nothing.to_reader())) == 1
+        assert engine.recount(HOUR + timedelta(hours=1), {"1:0": 1}, HORIZON, 0).raw_clicks == 0
+        assert engine.minute_differences(nothing.to_reader()) == []
+
+
+def test_a_long_range_holds_no_more_than_the_horizon_reaches(world: SealedWorld) -> None:
+    """A year is recounted in the room of some days; going back reads again what was forgotten."""
+    days = [HOUR + timedelta(days=number) for number in range(12)]
+    world.archive([logged(number, day, impression_id="imp-a") for number, day in enumerate(days)])
+    with RawRecount(world.settings, lambda _: None) as engine:
+        for day in days:
+            engine.recount(day, world.end_offsets(), timedelta(days=1), 0)
+            ((held,),) = engine.rows("SELECT count(DISTINCT hour_us) FROM events")
+            assert held <= 4
+        assert engine.recount(days[1], world.end_offsets(), timedelta(days=1), 0).excluded_clicks == {"duplicate": 1}
+        assert engine.recount(days[0], world.end_offsets(), timedelta(days=1), 0).billable_clicks == 1
+
+
 @pytest.mark.parametrize(
     ("distance", "excluded"),
     [

@@ -190,6 +190,21 @@ def test_a_sealed_hour_does_not_ask_the_log(world: ArchiveWorld) -> None:
     assert world.plan()[0].action == "publish"
 
 
+def test_a_long_range_goes_on_where_it_was_left(world: ArchiveWorld) -> None:
+    """O8, F8: days of hours, of which a run that was killed had published some and only sealed others, in any order."""
+    drafts = [seal_draft(hour=H + HOUR * number, attempt=f"a-{number}") for number in (40, 0, 1, 2, 50)]
+    append_seals(world.settings, drafts, 0, NOW)
+    append_publication(world.settings, publication_draft(4, final_until=H + 3 * HOUR), 0, NOW)
+    plans = world.plan(count=72, now=H + 100 * HOUR)
+    done = {number: plans[number].action for number in (0, 1, 2, 40, 50)}
+    assert done == {0: "verify", 1: "verify", 2: "verify", 40: "verify", 50: "publish"}
+    left = [one for number, one in enumerate(plans) if number not in done]
+    assert {one.action for one in left} == {"seal"}
+    assert [one.hour for one in plans] == [H + HOUR * number for number in range(72)]
+    append_seals(world.settings, [seal_draft(hour=one.hour, attempt="b") for one in reversed(left)], 5, NOW)
+    assert {one.action for one in world.plan(count=72, now=H + 100 * HOUR)} == {"verify", "publish"}
+
+
 def test_late_arrivals_of_a_sealed_hour_are_counted(world: ArchiveWorld) -> None:
     world.archive([Click("a"), Click("b", 61)])
     seal(world, cut={"1:0": 2, "1:1": 0})

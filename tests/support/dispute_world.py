@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
+import tempfile
+from dataclasses import replace
 from datetime import timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from domain.adjustments import Adjustment, AdjustmentCase, AdjustmentLine, chain_adjustments
 from domain.ads import Ad
 from domain.buckets import HOUR as AN_HOUR
 from domain.buckets import MINUTE
 from domain.disputes import Claim, Dispute
 from domain.identity import LogPosition
+from domain.periods import parse_period
+from domain.settings import Settings
 from domain.verdicts import ClickTarget, FraudVerdict
 from tests.support.sealed_world import HOUR, SEALED_AT, SealedWorld, logged, sealed_world
 from warehouse.ads import snapshot_ads
 from warehouse.disputes import open_dispute
+from warehouse.layout import open_table
+from warehouse.ledger import append_after
 
 NEXT = HOUR + AN_HOUR
 START, END = HOUR + 5 * MINUTE, HOUR + 90 * MINUTE
@@ -37,7 +47,17 @@ def dispute_world(home: Path) -> SealedWorld:
 
     Two more are outside of the range: at 0, before it, and at 13, after it.
     """
-    world = sealed_world(home)
+    made = _made_once()
+    shutil.copytree(made.settings.home, home, dirs_exist_ok=True)
+    return SealedWorld(Settings(home=home), list(made.log))
+
+
+@cache
+def _made_once() -> SealedWorld:
+    """Copied for each test, since making it takes far longer."""
+    folder = Path(tempfile.mkdtemp(prefix="tallystick-disputed-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    world = sealed_world(folder)
     world.archive(
         [
             logged(90, HOUR - timedelta(days=3), impression_id="early"),
@@ -79,3 +99,27 @@ def dispute_world(home: Path) -> SealedWorld:
 def opened(world: SealedWorld) -> Dispute:
     """The case, D-1."""
     return open_dispute(world.settings, CLAIM)
+
+
+def adjusted(world: SealedWorld) -> list[Adjustment]:
+    """Lines as a case would leave them after a close: the first of the dispute's own, then others'."""
+    case = AdjustmentCase(
+        case_id="C-1",
+        reason="seen twice",
+        billing_period=parse_period("2026-12"),
+        requested_by="ada",
+        approved_by="grace",
+        adjusted_at=SEALED_AT,
+    )
+    own = AdjustmentLine(
+        charge_hour=HOUR, advertiser_id=10, campaign_id=100, ad_id=1, country="US", device="mobile", delta_clicks=-2
+    )
+    others = (replace(own, advertiser_id=20), replace(own, charge_hour=NEXT + AN_HOUR))
+    lines = [
+        Adjustment(**vars(line), **vars(case), line_number=number, corrects_seal_number=1)
+        for number, line in enumerate((own, *others), start=1)
+    ]
+    chained = chain_adjustments([], lines)
+    snapshot = open_table(world.settings, "adjustments")
+    append_after(world.settings, "adjustments", snapshot, [line.columns() for line in chained])
+    return chained

@@ -135,6 +135,12 @@ class Evidence:
         """By hour how many raw events of all advertisers are there below the cut of its seal."""
         return {_at(hour_us): count for hour_us, count in self._rows(RAW_COUNTS_SQL)}
 
+    @property
+    def incomplete_hours(self) -> list[datetime]:
+        """Hours of which raw no longer holds what was sealed: nothing can be proven for them."""
+        counts = self.raw_counts()
+        return [hour for hour, seal in sorted(self.held.items()) if counts[hour] != seal.raw_clicks]
+
     def not_shown(self) -> list[NotShown]:
         """Copies that clicks of the dispute are duplicates of, and that are no rows of ``clicks``."""
         missing = self._rows(MISSING_WINNERS_SQL, own=self.dispute.advertiser_id)

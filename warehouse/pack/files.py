@@ -65,9 +65,8 @@ def write_pack(settings: Settings, case_id: str, file: IO[bytes]) -> PackReceipt
 
 def _write_files(settings: Settings, dispute: Dispute, evidence: Evidence, folder: Path) -> PackReceipt:
     invoice = evidence.final_rows()
-    raw_counts = evidence.raw_counts()
     adjustments = [
-        vars(one) | {"billing_period": str(one.billing_period)}
+        one.columns()
         for one in read_adjustments(settings)
         if one.advertiser_id == dispute.advertiser_id and one.charge_hour in set(dispute.hours)
     ]
@@ -78,19 +77,19 @@ def _write_files(settings: Settings, dispute: Dispute, evidence: Evidence, folde
     _write_table(folder, "prices", price_table(read_prices(settings, dispute.advertiser_id)).to_reader())
     _write_table(folder, "seals", _reader([seal.columns() for seal in evidence.seals], arrow_schema(SEALS)))
     _write_csv(folder, "foreign_hashes", evidence.foreign_hashes())
-    _write_json(folder / "pack.json", _about(dispute, evidence, raw_counts))
+    _write_json(folder / "pack.json", _about(dispute, evidence))
     _write_json(folder / "publication.json", asdict(evidence.publication) if evidence.publication else {})
     _copy_texts(folder, {seal.rule_version for seal in evidence.held.values()})
     _write_sums(folder)
-    incomplete = (hour for hour, seal in sorted(evidence.held.items()) if raw_counts[hour] != seal.raw_clicks)
-    return PackReceipt(dispute.case_id, pc.sum(invoice.column("clicks")).as_py() or 0, event_count, tuple(incomplete))
+    billable_clicks = pc.sum(invoice.column("clicks")).as_py() or 0
+    return PackReceipt(dispute.case_id, billable_clicks, event_count, tuple(evidence.incomplete_hours))
 
 
-def _about(dispute: Dispute, evidence: Evidence, raw_counts: Mapping[datetime, int]) -> dict[str, Any]:
+def _about(dispute: Dispute, evidence: Evidence) -> dict[str, Any]:
     said = {name: value for name, value in vars(dispute).items() if name != "events"}
     return {
         "dispute": said | {"events": [vars(event) for event in dispute.events]},
-        "raw_clicks_found": {format_utc(hour): count for hour, count in raw_counts.items()},
+        "raw_clicks_found": {format_utc(hour): count for hour, count in evidence.raw_counts().items()},
         "not_shown": [asdict(one) for one in evidence.not_shown()],
         "head": evidence.seals[-1].hash,
     }

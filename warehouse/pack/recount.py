@@ -34,6 +34,10 @@ KEY = TABLES["invoice_rows"]
 PLACE = TABLES["clicks"]
 SEAL_NUMBERS = ("seal_number", "revision", "raw_clicks", "billable_clicks", "verdict_set", "ads_version")
 SEAL_INTEGERS = (*SEAL_NUMBERS, "rule_version", "horizon_days")
+ADJUSTMENT_INTEGERS = (
+    *("line_number", "advertiser_id", "campaign_id", "ad_id", "delta_clicks", "corrects_seal_number"),
+    "adjustment_number",
+)
 KNOWN_RULES = {"1", "2"}
 DUPLICATES = ("duplicate", "conflicting_duplicate")
 HOUR = timedelta(hours=1)
@@ -146,26 +150,33 @@ def chained(previous: str, columns: dict[str, Any]) -> str:
     return hashlib.sha256(f"{previous}\n{text}".encode()).hexdigest()
 
 
+def hashed_columns(row: Row, integers: Iterable[str]) -> dict[str, Any]:
+    columns: dict[str, Any] = {name: value for name, value in row.items() if name not in ("previous_hash", "hash")}
+    return columns | {name: int(row[name]) for name in integers}
+
+
 def chain_findings(pack: Pack) -> Iterator[str]:
-    """Every seal has the hash of its columns and of the seal before it, up to the head; so has the publication."""
+    """Each seal names the hash before it, up to the head; seals, publication and adjustments have their own hashes."""
     previous = GENESIS
     for place, row in enumerate(pack.tables["seals"], start=1):
         where = f"seal {row['seal_number']} of hour {row['hour']}"
-        columns: dict[str, Any] = {name: value for name, value in row.items() if name not in ("previous_hash", "hash")}
-        columns |= {name: int(row[name]) for name in SEAL_INTEGERS}
+        own_hash = chained(row["previous_hash"], hashed_columns(row, SEAL_INTEGERS))
         if row["seal_number"] != str(place):
             yield differing(f"{where}, its place in the chain", row["seal_number"], place)
         if row["previous_hash"] != previous:
             yield differing(f"{where}, previous_hash", row["previous_hash"], previous)
-        if row["hash"] != chained(row["previous_hash"], columns):
-            yield differing(f"{where}, hash of its columns", chained(row["previous_hash"], columns), row["hash"])
+        if row["hash"] != own_hash:
+            yield differing(f"{where}, hash of its columns", own_hash, row["hash"])
         previous = row["hash"]
     if pack.about["head"] != previous:
         yield differing("head of the seals", previous, pack.about["head"])
-    published = {name: value for name, value in pack.publication.items() if name not in ("previous_hash", "hash")}
-    found = chained(pack.publication["previous_hash"], published)
+    found = chained(pack.publication["previous_hash"], hashed_columns(pack.publication, ()))
     if found != pack.publication["hash"]:
         yield differing("publication.json, hash of its columns", found, pack.publication["hash"])
+    for row in pack.tables["adjustments"]:
+        found = chained(row["previous_hash"], hashed_columns(row, ADJUSTMENT_INTEGERS))
+        if found != row["hash"]:
+            yield differing(f"{named('adjustments', row)}, hash of its columns", found, row["hash"])
     if pack.kept_head is not None and pack.kept_head not in {row["hash"] for row in pack.tables["seals"]}:
         yield differing("hash that you kept", "no seal that has it", pack.kept_head)
 

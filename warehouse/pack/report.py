@@ -33,7 +33,8 @@ class DisputeReport:
     """What is known of a dispute now.
 
     ``hours``: by hour and ad. ``seals``: of its hours, revisions included. ``adjustments`` with what they cost.
-    ``missing_hours`` are not sealed and published: their clicks are in no figure.
+    ``missing_hours`` are not sealed and published: their clicks are in no figure. Of ``incomplete_hours`` raw events
+    are gone, so that not every excluded click is counted here.
     """
 
     dispute: Dispute
@@ -41,6 +42,7 @@ class DisputeReport:
     seals: list[Seal]
     adjustments: list[AdjustmentMoney]
     missing_hours: list[datetime]
+    incomplete_hours: list[datetime]
 
     @property
     def billable_clicks(self) -> int:
@@ -71,6 +73,7 @@ def read_report(settings: Settings, dispute: Dispute) -> DisputeReport:
             seals_of_hours(evidence.seals, dispute),
             _adjustments(settings, dispute),
             evidence.missing_hours,
+            evidence.incomplete_hours,
         )
 
 

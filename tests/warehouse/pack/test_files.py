@@ -141,11 +141,11 @@ def test_raw_that_is_gone_is_named(world: SealedWorld) -> None:
     assert NEXT not in receipt.incomplete_hours
 
 
-def test_a_copy_of_another_advertiser_is_not_shown(world: SealedWorld) -> None:
-    """An ad that changed hands: the earlier copy of a click may be somebody else's."""
-    world.tamper("raw_clicks", lambda row: row | {"advertiser_id": 20} if row["offset"] == 90 else row)
+@pytest.mark.parametrize("column", [10, 20])
+def test_a_copy_of_another_advertiser_is_not_shown(world: SealedWorld, column: int) -> None:
+    """An ad that changed hands: the earlier copy of a click may be somebody else's, and the payload says whose."""
     change = exchanged("payload", b'"advertiser_id": 10', b'"advertiser_id": 20')
-    world.tamper("raw_clicks", lambda row: change(row) if row["offset"] == 90 else row)
+    world.tamper("raw_clicks", lambda row: change(row | {"advertiser_id": column}) if row["offset"] == 90 else row)
     pack = files_of(pack_bytes(world))
     assert json.loads(pack["pack.json"])["not_shown"] == [
         {"log": 1, "partition": 0, "offset": 90, "why": "another advertiser's"}

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.support.dispute_world import dispute_world, opened
+from tests.support.dispute_world import adjusted, dispute_world, opened
 from tests.support.sealed_world import HOUR, exchanged
 from tests.warehouse.pack.test_files import files_of, pack_bytes
 from warehouse.pack import recount
@@ -31,6 +31,7 @@ Files = dict[str, bytes]
 def packed(tmp_path_factory: pytest.TempPathFactory) -> Files:
     world = dispute_world(tmp_path_factory.mktemp("recounted"))
     opened(world)
+    adjusted(world)
     return files_of(pack_bytes(world))
 
 
@@ -221,9 +222,13 @@ CHANGES: dict[str, tuple[Callable[[Files], Files], list[str]]] = {
         _set("verdicts", 3, verdict="fraud"),
         ["click 1:0:8 of 2026-11-30T09:13:00Z, outcome: found billable, expected excluded fraud v-4"],
     ),
+    "clicks of an adjustment": (
+        _set("adjustments", 0, delta_clicks=-1),
+        ["adjustments row case_id C-1, line_number 1, hash of its columns: found "],
+    ),
     "adjustments": (
         lambda files: files | {"adjustments.csv": files["adjustments.csv"] + b"C-1\n"},
-        ["adjustments.csv: found 1 rows, expected the 0 of adjustments.parquet"],
+        ["adjustments.csv: found 2 rows, expected the 1 of adjustments.parquet"],
     ),
     "publication": (
         _replaced("publication.json", '"seal_number":2', '"seal_number":3'),

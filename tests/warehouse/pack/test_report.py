@@ -5,27 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from domain.adjustments import Adjustment, AdjustmentCase, AdjustmentLine
 from domain.buckets import MINUTE
-from domain.periods import parse_period
-from tests.support.dispute_world import CLAIM, NEXT, START, dispute_world, opened
-from tests.support.sealed_world import HOUR, SEALED_AT, logged, sealed_world
+from tests.support.dispute_world import CLAIM, NEXT, START, adjusted, dispute_world, opened
+from tests.support.sealed_world import HOUR, logged, sealed_world
 from warehouse.disputes import open_dispute
-from warehouse.layout import open_table
-from warehouse.ledger import append_after
 from warehouse.pack.report import read_report
-
-CASE = AdjustmentCase(
-    case_id="C-1",
-    reason="seen twice",
-    billing_period=parse_period("2026-12"),
-    requested_by="ada",
-    approved_by="grace",
-    adjusted_at=SEALED_AT,
-)
-LINE = AdjustmentLine(
-    charge_hour=HOUR, advertiser_id=10, campaign_id=100, ad_id=1, country="US", device="mobile", delta_clicks=-2
-)
 
 
 def test_hours_that_are_not_sealed_yet(tmp_path: Path) -> None:
@@ -53,6 +37,10 @@ def test_only_the_minutes_of_the_range(tmp_path: Path) -> None:
     narrow = open_dispute(world.settings, replace(CLAIM, start=START, end=START + 3 * MINUTE))
     one = read_report(world.settings, narrow).hours[HOUR, 1]
     assert (one.billable_clicks, one.excluded_clicks) == (1, {"duplicate": 1})
+    world.tamper("raw_clicks", lambda row: None if row["offset"] == 2 else row)
+    gone = read_report(world.settings, narrow)
+    assert (gone.incomplete_hours, gone.billable_clicks, gone.hours[HOUR, 1].excluded_clicks) == ([HOUR], 1, {})
+    assert report.incomplete_hours == []
 
 
 def test_revisions_and_adjustments(tmp_path: Path) -> None:
@@ -66,13 +54,6 @@ def test_revisions_and_adjustments(tmp_path: Path) -> None:
     assert (before.billable_clicks, after.billable_clicks) == (4, 5)
     assert before.hours[HOUR, 1].excluded_clicks["after_cut"] == 1
     assert [(seal.hour, seal.revision) for seal in after.seals] == [(HOUR, 0), (NEXT, 0), (HOUR, 1)]
-    lines = [
-        Adjustment(**vars(line), **vars(CASE), line_number=number, corrects_seal_number=3)
-        for number, line in enumerate(
-            (LINE, replace(LINE, advertiser_id=20), replace(LINE, charge_hour=NEXT.replace(hour=11)))
-        )
-    ]
-    rows = [vars(line) | {"billing_period": "2026-12"} for line in lines]
-    append_after(world.settings, "adjustments", open_table(world.settings, "adjustments"), rows)
+    lines = adjusted(world)
     (own,) = read_report(world.settings, dispute).adjustments
     assert (own.adjustment, own.price_micros, own.amount_micros, own.currency) == (lines[0], 250_000, -500_000, "EUR")
