@@ -36,7 +36,7 @@ COPY_REASONS = ("duplicate", "conflicting_duplicate")
 REASONS = (*KIND_REASONS, *COPY_REASONS, "fraud")
 OUTCOMES_SQL = f"""
 WITH judged AS (
-    SELECT own.advertiser_id, own.ad_id, own.clicked_us, coalesce(
+    SELECT own.advertiser_id, own.ad_id, own.clicked_us // 60000000 * 60000000 AS minute_us, coalesce(
         CASE WHEN NOT list_contains($left_out::VARCHAR[], own.reason) THEN own.reason
              WHEN coalesce(of_click.verdict_id, of_place.verdict_id) IS NOT NULL THEN 'fraud' END,
         '{BILLABLE}') AS outcome
@@ -46,10 +46,10 @@ WITH judged AS (
         ON own.log = of_place.log AND own.partition = of_place.partition AND own."offset" = of_place."offset"
 )
 SELECT advertiser_id, outcome, currency, count(*), coalesce(sum(price_micros), 0)::BIGINT
-FROM judged ASOF LEFT JOIN prices ON judged.ad_id = prices.ad_id AND judged.clicked_us >= prices.valid_from_us
+FROM judged ASOF LEFT JOIN prices USING (advertiser_id, ad_id, minute_us)
 GROUP BY ALL
 """  # noqa: S608 (made of constants)
-"""Clicks of the hour recounted last by what became of them, with the price that was in force when they happened."""
+"""Clicks of the hour recounted last by what became of them, with the price in force at the start of their minute."""
 
 
 @dataclass(frozen=True)
@@ -232,7 +232,7 @@ def _sums(recount: RawRecount, left_out: Sequence[str]) -> list[Sum]:
 def _prices(settings: Settings) -> pa.Table:
     rows = rows_of(open_table(settings, "ads"))
     since_us = pc.cast(rows["valid_from"], pa.int64())
-    return rows.select(["ad_id", "price_micros", "currency"]).append_column("valid_from_us", since_us)
+    return rows.select(["advertiser_id", "ad_id", "price_micros", "currency"]).append_column("minute_us", since_us)
 
 
 def _verdict_rows(verdicts: Sequence[FraudVerdict]) -> pa.Table:

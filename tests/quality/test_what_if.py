@@ -120,11 +120,12 @@ def _is_asked_for(outcome: Outcome) -> bool:
     return outcome.event.clicked_at >= HOUR
 
 
-def test_prices_are_those_in_force_at_the_click(own_world: SealedWorld) -> None:
+def test_prices_are_those_in_force_at_the_minute(own_world: SealedWorld) -> None:
     """Whole micros by currency; an ad without a price has none."""
     first = Ad(1, OWN, 100, "https://a.example/", 1_500_000, "EUR")
     snapshot_ads(own_world.settings, [first, Ad(2, OTHER, 200, "https://b.example/")], HOUR - DAY)
     snapshot_ads(own_world.settings, [Ad(1, OWN, 100, "https://a.example/", 2_000_000, "EUR")], NEXT_HOUR)
+    snapshot_ads(own_world.settings, [Ad(1, OTHER, 100, "https://a.example/", 9_000_000, "EUR")], NEXT_HOUR + MINUTE)
     found = effects(own_world, Supposition(left_out=frozenset({"duplicate", "fraud"}))).by_advertiser()
     assert found[OWN].price_micros == {"EUR": Change(1_500_000 + 2_000_000, 2 * 1_500_000 + 2_000_000)}
     assert found[OTHER].price_micros == {}
