@@ -16,7 +16,7 @@ from domain.buckets import HOUR, format_utc
 from spark_jobs.params import HourReceipt, ReconcileReceipt
 from warehouse.settings import load_settings
 
-NAMES = ("final_clicks_minute", "final_clicks_hour", "click_exclusions", "drift")
+NAMES = ("final_clicks_minute", "final_clicks_hour", "click_exclusions", "click_outcomes_hour", "drift")
 
 
 @dg.multi_asset(

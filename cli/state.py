@@ -48,10 +48,14 @@ class PartitionLag:
 
 @dataclass(frozen=True)
 class NextSeal:
-    """The hour that comes next, and what it waits for; nothing if it may be sealed now."""
+    """The hour that comes next, and what it waits for; nothing if it may be sealed now.
+
+    ``expected_at``: when it may be sealed if all goes on as it does; None if that cannot be told.
+    """
 
     hour: datetime
     waits_for: tuple[str, ...]
+    expected_at: datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -132,9 +136,10 @@ def _next_seal(settings: Settings, at: datetime, log_problem: str | None) -> Nex
     if log_problem is not None:
         return NextSeal(hour, (log_problem,))
     try:
-        return NextSeal(hour, plan(settings, [hour], at)[0].reasons)
+        planned = plan(settings, [hour], at)[0]
     except TopicRecreatedError as error:
         return NextSeal(hour, (str(error),))
+    return NextSeal(hour, planned.reasons, planned.expected_at)
 
 
 def _first_archived_hour(settings: Settings) -> datetime | None:

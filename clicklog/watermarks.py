@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Literal
 
 from confluent_kafka import OFFSET_BEGINNING, Message, TopicPartition
@@ -21,11 +21,10 @@ from clicklog.topics import partition_count
 from domain.buckets import format_utc, parse_utc
 from domain.errors import IntegrityError, UsageError
 from domain.events import FIELDS
+from domain.gate import SILENT_AFTER
 from domain.settings import Settings
 
 WATERMARK_VERSION = 1
-STILL_SENDING = timedelta(seconds=30)
-"""A server whose newest watermark is younger than this is at work: it sends one each second."""
 _FLUSH_TIMEOUT_SECONDS = 15
 _SERVER_ID = re.compile(next(field.pattern or "" for field in FIELDS if field.name == "server_id"))
 
@@ -56,7 +55,7 @@ class Watermark:
         """What is known of the server at this instant. Hours wait for a sending and for a silent one."""
         if self.is_closing:
             return "stopped" if self.actor is None else "retired"
-        return "sending" if at - self.sent_at < STILL_SENDING else "silent"
+        return "sending" if at - self.sent_at < SILENT_AFTER else "silent"
 
     def encode(self) -> bytes:
         """The value of its record; the key is ``server_id``."""
@@ -144,7 +143,7 @@ def _refuse_sender(server_id: str, value: bytes, at: datetime) -> None:
     if last.state(at) == "sending":
         raise UsageError(
             f"server {server_id} sent a watermark at {format_utc(last.sent_at)}, so it is at work",
-            f"a server that has been silent for {STILL_SENDING.seconds} s",
+            f"a server that has been silent for {SILENT_AFTER.seconds} s",
             "stop it first; a graceful stop needs no retirement",
         )
 

@@ -13,6 +13,9 @@ from typing import Protocol
 
 from domain.buckets import HOUR, format_utc
 
+SILENT_AFTER = timedelta(seconds=30)
+"""A click server reports each second; of one that is this far behind nobody knows when it will be level."""
+
 
 class ServerWatermark(Protocol):
     """The newest report of one click server: all that it accepted before ``accepted_until`` is in the log.
@@ -92,3 +95,19 @@ def _archive_reasons(facts: GateFacts) -> list[str]:
         for hole in facts.holes
     ]
     return behind + holed
+
+
+def expected_at(facts: GateFacts, hour: datetime) -> datetime | None:
+    """When the hour may be sealed if all goes on as it does; an archive that is behind is taken to be level by then.
+
+    None where that is up to somebody: a hole in the archive, a click server that is silent.
+    """
+    end = hour + HOUR
+    lags = [
+        facts.now - mark.accepted_until
+        for mark in facts.watermarks.values()
+        if not mark.is_closing and mark.accepted_until < end
+    ]
+    if facts.holes or any(lag > SILENT_AFTER for lag in lags):
+        return None
+    return max(facts.now, end + facts.grace, *(end + lag for lag in lags))

@@ -87,7 +87,8 @@ class HourPlan:
     """What will be done with one hour, and why.
 
     ``cut``: per "log:partition" the end offset up to which raw is read; a sealed hour has its seal's. ``reasons``: why
-    a blocked hour cannot be sealed. ``late_arrival_count``: raw rows of a sealed hour that came after its cut.
+    a blocked hour cannot be sealed, ``expected_at``: when it may be, if that can be told. ``late_arrival_count``: raw
+    rows of a sealed hour that came after its cut.
     """
 
     hour: datetime
@@ -96,6 +97,7 @@ class HourPlan:
     reasons: tuple[str, ...] = ()
     seal_number: int | None = None
     late_arrival_count: int = 0
+    expected_at: datetime | None = None
 
 
 @dataclass(frozen=True)

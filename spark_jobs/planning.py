@@ -16,7 +16,7 @@ from functools import reduce
 import pyarrow.dataset as ds
 
 from domain.buckets import HOUR
-from domain.gate import GateFacts, Hole, reasons_to_wait
+from domain.gate import GateFacts, Hole, expected_at, reasons_to_wait
 from domain.seals import Seal, current_seals
 from domain.settings import Settings
 from quality.slices import Place, Range, in_hours, place_of
@@ -164,7 +164,11 @@ def _plan_counted(
     reasons = {hour: (*waits, *further) for hour, waits in reasons_to_wait(facts).items()}
     cut = {f"{place[0]}:{place[1]}": end for place, end in sorted(state.cut.items())}
     return {
-        hour: HourPlan(hour, "blocked", reasons=reasons[hour]) if reasons[hour] else HourPlan(hour, "seal", cut)
+        hour: HourPlan(
+            hour, "blocked", reasons=reasons[hour], expected_at=None if further else expected_at(facts, hour)
+        )
+        if reasons[hour]
+        else HourPlan(hour, "seal", cut)
         for hour in hours
     }
 

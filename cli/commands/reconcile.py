@@ -59,11 +59,11 @@ def _plan(settings: Settings, params: ReconcileParams, is_json: bool) -> None:
     if is_json:
         print_json([vars(one) for one in plans])
     else:
-        print_table(("hour", "would be", "seal", "came late", "why"), [_plan_row(one) for one in plans])
+        print_table(("hour", "would be", "seal", "came late", "expected", "why"), [_plan_row(one) for one in plans])
 
 
 def _plan_row(one: HourPlan) -> tuple[object, ...]:
-    return (one.hour, one.action, one.seal_number, one.late_arrival_count, "; ".join(one.reasons))
+    return (one.hour, one.action, one.seal_number, one.late_arrival_count, one.expected_at, "; ".join(one.reasons))
 
 
 def _show(done: ReconcileReceipt) -> None:

@@ -49,6 +49,9 @@ def _show(state: State) -> None:
         out.print(f"next seal        {_instant(state.next_seal.hour)} waits for")
         for reason in waits_for:
             out.print(f"                 {reason}", markup=False)
+        if state.next_seal.waits_for:
+            expected = state.next_seal.expected_at
+            out.print(f"expected         {_instant(expected) if expected else 'nobody can tell'}")
 
 
 def _instant(at: datetime | None) -> str:

@@ -97,6 +97,7 @@ def test_the_next_seal_is_the_first_hour_and_says_what_it_waits_for(log_settings
     assert next_seal.hour == AT
     assert next_seal.waits_for[0] == "ends at 2026-01-31T14:00:00Z, grace until 2026-01-31T14:05:00Z"
     assert any("waits for the archive" in reason for reason in next_seal.waits_for)
+    assert next_seal.expected_at == datetime(2026, 1, 31, 14, 5, tzinfo=UTC)
 
 
 def _later(at: datetime) -> datetime:

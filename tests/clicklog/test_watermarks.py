@@ -14,7 +14,6 @@ from clicklog.clients import TopicMissingError, log_admin
 from clicklog.producer import ClickProducer
 from clicklog.topics import partition_count
 from clicklog.watermarks import (
-    STILL_SENDING,
     Watermark,
     WatermarkUnreadableError,
     decode_watermark,
@@ -22,6 +21,7 @@ from clicklog.watermarks import (
     retire_server,
 )
 from domain.errors import UsageError
+from domain.gate import SILENT_AFTER
 from domain.settings import Settings
 
 AT = datetime(2026, 1, 31, 12, 0, 0, 250_000, tzinfo=UTC)
@@ -104,8 +104,8 @@ def test_an_id_that_no_event_can_carry_is_refused(server_id: str) -> None:
     ("watermark", "after", "state"),
     [
         (MARK, timedelta(0), "sending"),
-        (MARK, STILL_SENDING - SECOND, "sending"),
-        (MARK, STILL_SENDING, "silent"),
+        (MARK, SILENT_AFTER - SECOND, "sending"),
+        (MARK, SILENT_AFTER, "silent"),
         (replace(MARK, is_closing=True), timedelta(0), "stopped"),
         (replace(MARK, is_closing=True, reason="gone", actor="ada"), timedelta(0), "retired"),
     ],
@@ -190,7 +190,7 @@ def test_more_watermarks_than_one_fetch_holds(log_settings: Settings) -> None:
 @pytest.mark.broker
 def test_a_silent_server_is_retired_with_reason_and_actor(log_settings: Settings) -> None:
     _send(log_settings, _record(MARK))
-    at = MARK.sent_at + STILL_SENDING
+    at = MARK.sent_at + SILENT_AFTER
     closing = retire_server(log_settings, "edge-1", "its machine burnt", "ada", at)
     assert closing == Watermark("edge-1", at, True, at, "its machine burnt", "ada")
     assert read_watermarks(log_settings) == {"edge-1": closing}
@@ -201,9 +201,9 @@ def test_a_silent_server_is_retired_with_reason_and_actor(log_settings: Settings
 @pytest.mark.parametrize(
     ("server_id", "reason", "after", "refusal"),
     [
-        ("edge-1", "gone", STILL_SENDING - SECOND, "sent a watermark at 2026-01-31T12:00:01.250000Z, so it is at work"),
-        ("edge-9", "gone", STILL_SENDING, "no watermark of server edge-9; expected a server that sent one: edge-1"),
-        ("edge-1", " ", STILL_SENDING, "without reason or actor"),
+        ("edge-1", "gone", SILENT_AFTER - SECOND, "sent a watermark at 2026-01-31T12:00:01.250000Z, so it is at work"),
+        ("edge-9", "gone", SILENT_AFTER, "no watermark of server edge-9; expected a server that sent one: edge-1"),
+        ("edge-1", " ", SILENT_AFTER, "without reason or actor"),
     ],
     ids=["at-work", "unknown", "no-reason"],
 )

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
-from domain.gate import GateFacts, Hole, reasons_to_wait
+from domain.gate import GateFacts, Hole, expected_at, reasons_to_wait
 
 HOUR = datetime(2026, 11, 30, 9, tzinfo=UTC)
 END = datetime(2026, 11, 30, 10, tzinfo=UTC)
 GRACE = timedelta(minutes=5)
+SECOND = timedelta(seconds=1)
 MICROSECOND = timedelta(microseconds=1)
 
 
@@ -109,3 +111,28 @@ def test_each_hour_is_judged_by_its_own_end_and_the_archive_holds_up_all() -> No
             behind,
         ],
     }
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        pytest.param({"now": HOUR}, END + GRACE, id="grace"),
+        pytest.param({"now": END + GRACE + GRACE}, END + GRACE + GRACE, id="now"),
+        pytest.param(
+            {"now": END - SECOND, "grace": timedelta(0), "watermarks": {"edge-1": Report(END - 4 * SECOND)}},
+            END + 3 * SECOND,
+            id="server-lag",
+        ),
+        pytest.param(
+            {"now": END + GRACE, "watermarks": {"edge-1": Report(END - MICROSECOND)}}, None, id="silent-server"
+        ),
+        pytest.param(
+            {"now": END + GRACE, "watermarks": {"edge-1": Report(HOUR, is_closing=True)}},
+            END + GRACE,
+            id="closed-server",
+        ),
+        pytest.param({"now": HOUR, "holes": [Hole(0, 1, 2)]}, None, id="hole"),
+    ],
+)
+def test_when_an_hour_may_be_sealed(changes: dict[str, Any], expected: datetime | None) -> None:
+    assert expected_at(replace(OPEN, **changes), HOUR) == expected

@@ -26,6 +26,7 @@ GRAPH = {
     "final_clicks_minute": {"raw_clicks", "live_clicks_minute"},
     "final_clicks_hour": {"raw_clicks", "live_clicks_minute"},
     "click_exclusions": {"raw_clicks", "live_clicks_minute"},
+    "click_outcomes_hour": {"raw_clicks", "live_clicks_minute"},
     "drift": {"raw_clicks", "live_clicks_minute"},
     "final_clicks_day": {"final_clicks_hour"},
 }
