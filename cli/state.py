@@ -130,7 +130,9 @@ def _partitions(
 
 
 def _next_seal(settings: Settings, at: datetime, log_problem: str | None) -> NextSeal | None:
-    hour = final_until(current_seals(read_seals(settings))) or _first_archived_hour(settings)
+    publication = latest_publication(settings)
+    known_until = publication.final_until if publication else None
+    hour = final_until(current_seals(read_seals(settings)), known_until) or _first_archived_hour(settings)
     if hour is None:
         return None
     if log_problem is not None:

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 
 from domain.buckets import HOUR, format_utc
 from domain.errors import IntegrityError, UsageError
+from domain.finality import final_from
 from domain.periods import PeriodClose, closed_periods
 from domain.publications import Publication
 from domain.seals import Seal, current_seals
@@ -74,9 +75,11 @@ def books_at(
             "ask for a later instant" if first else "reconcile an hour first",
         )
     newest = max(visible, key=lambda publication: publication.publication_number)
-    held = current_seals(seal for seal in seals if seal.seal_number <= newest.seal_number)
-    final = {hour: seal for hour, seal in sorted(held.items()) if hour < newest.final_until}
-    _check_whole(newest, final)
+    shown = [seal for seal in seals if seal.seal_number <= newest.seal_number]
+    _check_whole(newest, shown)
+    held = current_seals(shown)
+    start = final_from(held, newest.final_until)
+    final = {hour: seal for hour, seal in sorted(held.items()) if start <= hour < newest.final_until}
     closed = closed_periods(close for close in closes if close.closed_at <= at)
     return BooksAt(at, newest, final, closed.closed_until)
 
@@ -101,13 +104,11 @@ def sealed_later(
     return sorted(found, key=lambda seal: seal.hour)
 
 
-def _check_whole(publication: Publication, final: Mapping[datetime, Seal]) -> None:
-    """``IntegrityError`` unless the seals are those of every hour that the publication calls final."""
-    is_whole = bool(final) and min(final) + len(final) * HOUR == publication.final_until
-    if not is_whole:
+def _check_whole(publication: Publication, shown: Sequence[Seal]) -> None:
+    """``IntegrityError`` if a seal is missing: its hour would be answered as one that was not final."""
+    if len(shown) != publication.seal_number:
         raise IntegrityError(
-            f"publication {publication.number} says final until {format_utc(publication.final_until)}, "
-            f"its {len(final)} seals before that leave a hole",
-            "a seal for every hour from the first one on",
+            f"publication {publication.number} shows seals up to {publication.seal_number}, {len(shown)} are there",
+            "every seal from the first one on",
             "run `tallystick verify`; restore tables seals and publications from a copy",
         )

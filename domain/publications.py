@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from domain.buckets import format_utc
 from domain.chain import GENESIS_HASH, broken_links, chain_hash
 from domain.errors import IntegrityError
 
@@ -45,12 +46,20 @@ class Publication(PublicationDraft):
 
 
 def chain_draft(before: Publication | None, draft: PublicationDraft, published_at: datetime) -> Publication:
-    """What the draft becomes behind ``before``. ``IntegrityError`` if it would hide seals that are visible."""
+    """What the draft becomes behind ``before``. ``IntegrityError`` if it would hide seals that are visible, or call an
+    hour not final again.
+    """
     if before is not None and draft.seal_number < before.seal_number:
         raise IntegrityError(
             f"a publication of seals up to {draft.seal_number}",
             f"at least seal {before.seal_number}, which is published",
             "build the final tables from all seals and publish again",
+        )
+    if before is not None and draft.final_until < before.final_until:
+        raise IntegrityError(
+            f"a publication that is final until {format_utc(draft.final_until)}",
+            f"at least {format_utc(before.final_until)}, which is published",
+            "go on from the final_until that readers know",
         )
     publication = Publication(
         **asdict(draft),

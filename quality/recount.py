@@ -107,7 +107,7 @@ def _ledgers(ledgers: Ledgers, kept_head: str | None, exported: Head | None) -> 
     if exported is not None:
         differences += missing_of(exported, ledgers)
     if publications:
-        differences += _beyond_seals(seals, publications[-1])
+        differences += _beyond_seals(seals, publications)
     return Verdict("ledgers", f"{len(seals)} seals, {len(publications)} publications, {head}", tuple(differences))
 
 
@@ -123,19 +123,25 @@ def _closed(close: PeriodClose, seals: Sequence[Seal]) -> Verdict:
     return Verdict(f"closed period {close.period}", found, tuple(close_differences(close, seals)))
 
 
-def _beyond_seals(seals: Sequence[Seal], newest: Publication) -> list[str]:
-    """What the newest publication claims beyond what is sealed."""
-    sealed_until = final_until({seal.hour for seal in seals if seal.number <= newest.seal_number})
+def _beyond_seals(seals: Sequence[Seal], publications: Sequence[Publication]) -> list[str]:
+    """What publications claim beyond what was sealed."""
+    newest = publications[-1]
     differences = []
     if newest.seal_number > len(seals):
         differences.append(
             f"publication {newest.number} shows seals up to {newest.seal_number}, there are {len(seals)}"
         )
-    if newest.final_until != sealed_until:
-        until = format_utc(sealed_until) if sealed_until else "nothing"
-        differences.append(
-            f"publication {newest.number} says final until {format_utc(newest.final_until)}, its seals say {until}"
-        )
+    known_until: datetime | None = None
+    for publication in publications:
+        hours = {seal.hour for seal in seals if seal.number <= publication.seal_number}
+        sealed_until = final_until(hours, known_until)
+        if publication.final_until != sealed_until:
+            until = format_utc(sealed_until) if sealed_until else "nothing"
+            differences.append(
+                f"publication {publication.number} says final until {format_utc(publication.final_until)}, "
+                f"its seals say {until}"
+            )
+        known_until = publication.final_until
     return differences
 
 

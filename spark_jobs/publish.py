@@ -57,7 +57,7 @@ def publish(
         minute_version=versions[FINAL_CLICKS_MINUTE.name],
         hour_version=versions[FINAL_CLICKS_HOUR.name],
         day_version=versions[FINAL_CLICKS_DAY.name],
-        final_until=_until(current),
+        final_until=_until(current, latest.final_until if latest else None),
     )
     for of_day in sealed.values():
         check_date(settings, chain_draft(latest, draft, clock()), of_day)
@@ -66,8 +66,8 @@ def publish(
     return publication
 
 
-def _until(current: Collection[datetime]) -> datetime:
-    until = final_until(current)
+def _until(current: Collection[datetime], known_until: datetime | None) -> datetime:
+    until = final_until(current, known_until)
     if until is None:
         raise ValueError("no hour is sealed")
     return until

@@ -15,6 +15,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
 from domain.errors import IntegrityError
+from domain.finality import final_from
 from domain.publications import Publication
 from domain.settings import Settings
 from warehouse.counts_answer import CountsAnswer, Finality
@@ -92,8 +93,9 @@ class CountsReader:
             publication = latest_publication(self._settings)
             if publication is None:
                 return None
+            until = publication.final_until
             hours = [seal.hour for seal in read_seals(self._settings) if seal.seal_number <= publication.seal_number]
-            self._known = _Published(version, publication, FinalRange(min(hours), publication.final_until))
+            self._known = _Published(version, publication, FinalRange(final_from(hours, until), until))
         return self._known
 
     def _closed(self) -> datetime | None:

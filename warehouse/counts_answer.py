@@ -25,8 +25,8 @@ CHUNK_ROWS = 5_000
 class Finality:
     """How far figures are final, by the newest publication.
 
-    Every hour from ``final_from``, the earliest sealed one, to ``final_until`` is sealed and published. These three are
-    None before the first publication. Nothing before ``closed_until`` ever changes; None before the first close.
+    Every hour from ``final_from`` to ``final_until`` is sealed and published. These three are None before the first
+    publication. Nothing before ``closed_until`` ever changes; None before the first close.
     """
 
     publication_number: int | None

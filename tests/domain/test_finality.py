@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from domain.buckets import HOUR
-from domain.finality import final_until
+from domain.finality import final_from, final_until
 
 START = datetime(2026, 10, 25, tzinfo=UTC)
 
@@ -50,13 +50,22 @@ def test_every_hour_up_to_it_is_sealed_and_the_next_is_not(numbers: frozenset[in
     assert end not in hours
 
 
-@given(SEALED, st.integers(0, 60))
-def test_another_seal_never_moves_it_back_unless_it_starts_earlier(numbers: frozenset[int], more: int) -> None:
-    before = final_until({_hour(number) for number in numbers})
-    after = final_until({_hour(number) for number in numbers | {more}})
-    assert before is not None
-    assert after is not None
-    assert after >= before or more < min(numbers)
+@given(st.permutations(range(12)))
+def test_hours_sealed_in_any_order_never_move_it_back_and_end_at_the_same(order: list[int]) -> None:
+    """A backfill far before the first seal leaves what readers know as final; once no hole is left, all of it is."""
+    hours: set[datetime] = set()
+    known: datetime | None = None
+    for number in order:
+        hours.add(_hour(number))
+        until = final_until(hours, known)
+        assert until is not None
+        assert known is None or until >= known
+        start = final_from(hours, until)
+        assert all(start + n * HOUR in hours for n in range((until - start) // HOUR))
+        assert start - HOUR not in hours
+        known = until
+    assert known is not None
+    assert (final_from(hours, known), known) == (_hour(0), _hour(12))
 
 
 @given(SEALED)

@@ -39,6 +39,14 @@ def test_fewer_seals_than_are_visible_are_refused() -> None:
         _publications(5, 4)
 
 
+def test_what_is_final_stays_final() -> None:
+    """A reader was told so, and may have billed it."""
+    (known,) = _publications(1)
+    earlier = replace(publication_draft(2), final_until=known.final_until - timedelta(hours=1))
+    with pytest.raises(IntegrityError, match="a publication that is final until"):
+        chain_draft(known, earlier, WRITTEN_AT)
+
+
 @pytest.mark.parametrize(
     "change",
     [

@@ -60,19 +60,25 @@ class Books:
     def publish(self, at: datetime) -> None:
         """Makes all seals visible, at this instant."""
         seals = read_seals(self.settings)
-        until = final_until({seal.hour for seal in seals})
+        known = read_publications(self.settings)
+        until = final_until({seal.hour for seal in seals}, known[-1].final_until if known else None)
         assert until is not None
         versions = {"minute_version": 0, "hour_version": 0, "day_version": 0}
         draft = PublicationDraft(seal_number=len(seals), final_until=until, **versions)
-        append_publication(self.settings, draft, len(read_publications(self.settings)), at)
+        append_publication(self.settings, draft, len(known), at)
         self.publications.append((at, len(seals)))
 
     def final_at(self, at: datetime) -> dict[datetime, Sequence[Clicks]]:
         """The model: by hour the rows that were final at an instant."""
-        shown = [number for published_at, number in self.publications if published_at <= at][-1]
-        held = dict(self.seals[:shown])
-        until = final_until(held.keys())
-        return {hour: rows for hour, rows in held.items() if until is not None and hour < until}
+        held: dict[datetime, Sequence[Clicks]] = {}
+        run: set[datetime] = set()
+        for published_at, number in self.publications:
+            if published_at <= at:
+                held = dict(self.seals[:number])
+                run = run or {min(held)}
+                while more := {hour + way for hour in run for way in (HOUR, -HOUR) if hour + way in held} - run:
+                    run |= more
+        return {hour: rows for hour, rows in held.items() if hour in run}
 
     def expected(
         self, at: datetime, start: datetime, end: datetime, granularity: Granularity

@@ -94,7 +94,8 @@ class CountsTables:
     def publish(self, versions: Versions) -> Publication:
         """Makes these versions visible, with all seals there are."""
         seals = read_seals(self.settings)
-        until = final_until({seal.hour for seal in seals})
+        known = read_publications(self.settings)
+        until = final_until({seal.hour for seal in seals}, known[-1].final_until if known else None)
         assert until is not None
         draft = PublicationDraft(
             seal_number=len(seals),
@@ -103,7 +104,7 @@ class CountsTables:
             hour_version=versions.hour,
             day_version=versions.day,
         )
-        return append_publication(self.settings, draft, len(read_publications(self.settings)), WRITTEN_AT)
+        return append_publication(self.settings, draft, len(known), WRITTEN_AT)
 
     def settle(self, rows: Sequence[Clicks], hours: Iterable[str | datetime]) -> Publication:
         """Seals and publishes hours whose final figures are these."""

@@ -128,7 +128,8 @@ class SealedWorld:
         counts: dict[CountKey, int] = {}
         for hour, seal in seals.items():
             counts |= count_billable(self.outcomes(hour, seal.cut, seal.verdict_set))
-        until = final_until(seals.keys())
+        known = read_publications(self.settings)
+        until = final_until(seals.keys(), known[-1].final_until if known else None)
         assert until is not None
         draft = PublicationDraft(
             seal_number=len(read_seals(self.settings)),
@@ -137,8 +138,7 @@ class SealedWorld:
             day_version=self._overwrite("final_clicks_day", _day_rows(counts)),
             final_until=until,
         )
-        head = len(read_publications(self.settings))
-        return append_publication(self.settings, replace(draft, **changes), head, SEALED_AT)
+        return append_publication(self.settings, replace(draft, **changes), len(known), SEALED_AT)
 
     def quarantine(self, offset: int, partition: int = 0, log: int = 1) -> None:
         """Appends a record that never became an event."""
