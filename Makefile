@@ -6,6 +6,8 @@ MAKEFLAGS += --no-print-directory
 .PHONY: help setup demo test check up bench soak clean
 
 BIN := .venv/bin
+NO_ENGINE := not java and not spark and not broker and not soak
+# Tests that wait for an engine run one after the other: beside a starting JVM they would wait in vain.
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -17,13 +19,14 @@ demo: setup ## the whole story on generated traffic; ends by itself with a summa
 	@$(BIN)/tallystick demo
 
 test: setup ## every test that CI runs; needs two cores and some 4 GB of memory
-	@$(BIN)/pytest -m "not soak"
+	@$(BIN)/pytest -n 2 -m "$(NO_ENGINE)"
+	@$(BIN)/pytest --durations=12 -m "not soak and not ($(NO_ENGINE))"
 
 check: setup ## format, lint, types, import contracts, tests that need no JVM; under a minute
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/mypy
-	@$(BIN)/pytest -n 2 -m "not java and not spark and not broker and not soak"
+	@$(BIN)/pytest -n 2 -m "$(NO_ENGINE)"
 
 up: setup ## everything running, with the Dagster page; Ctrl-C ends it
 	@$(BIN)/python -m cli.up

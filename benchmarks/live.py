@@ -60,13 +60,13 @@ def main(is_quick: bool) -> dict[str, Any]:
     return figures
 
 
-def send(settings: Settings, clicks: int) -> int:
-    """Traffic of three hours with the usual oddities; returns the records sent."""
+def send(settings: Settings, clicks: int, hours: int = 3) -> int:
+    """Traffic of the last hours with the usual oddities; returns the records sent."""
     until = hour_of(now())
     options = TrafficOptions(
         clicks_count=clicks,
         seed=1,
-        start_at=until - timedelta(hours=3),
+        start_at=until - timedelta(hours=hours),
         end_at=until,
         late_bound_seconds=settings.late_bound_seconds,
         ads_count=2_000,

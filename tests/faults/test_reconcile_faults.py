@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from datetime import datetime
@@ -12,6 +13,7 @@ from pyspark.sql import SparkSession
 
 from domain.buckets import HOUR
 from tests.support.archive_world import Click, H
+from tests.support.processes import SHORT_LIVED_JAVA
 from tests.support.reconcile_world import ReconcileWorld
 from warehouse.publications import read_publications
 
@@ -138,6 +140,7 @@ def test_killed_for_real(world: ReconcileWorld, step: str) -> None:
     ends = [f"{partition}:{end}" for partition, end in world.log.ends.items()]
     killed = subprocess.run(
         [sys.executable, "-c", RUN_AND_DIE, str(world.settings.home), step, *ends],
+        env={**os.environ, **SHORT_LIVED_JAVA},
         capture_output=True,
         text=True,
         check=False,
