@@ -133,7 +133,7 @@ def test_a_revision_dead_between_any_two_commits(world: ReconcileWorld) -> None:
     assert totals == [sum(world.sealed_counts().values())] * 3
 
 
-@pytest.mark.parametrize("step", ["exclusions written", "hours replaced"])
+@pytest.mark.parametrize("step", [pytest.param("exclusions written", marks=pytest.mark.soak), "hours replaced"])
 def test_killed_for_real(world: ReconcileWorld, step: str) -> None:
     """SIGKILL: nothing is flushed, no lock is given back, a JVM is left behind; its end is waited for."""
     before = seen_by_readers(world)
