@@ -1,11 +1,12 @@
 """Live against final of sealed hours, out of table ``drift``.
 
 Belongs here: reading the rows of the seals that hold and are published. Summing them up is ``domain/drift_history.py``;
-which clicks differ in an hour, ``live_differences.py``.
+which clicks differ in an hour, ``live_differences.py``; what live and final come to in money, ``drift_money.py``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields
 from datetime import datetime
 
@@ -13,6 +14,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from domain.drift_history import HourError
+from domain.seals import Seal
 from domain.settings import Settings
 from warehouse.finality import published_seals
 from warehouse.layout import dataset_of, open_table
@@ -20,15 +22,17 @@ from warehouse.layout import dataset_of, open_table
 COLUMNS = [field.name for field in fields(HourError)]
 
 
-def read_errors(
-    settings: Settings, start: datetime | None, end: datetime | None, advertiser_id: int | None = None
-) -> list[HourError]:
-    """The errors of the hours in ``[start, end)``, by hour and advertiser; None leaves a side open. Reads only."""
-    seals = [
+def seals_between(settings: Settings, start: datetime | None, end: datetime | None) -> list[Seal]:
+    """The seals that readers see of the hours in ``[start, end)``; None leaves a side open. Reads only."""
+    return [
         seal
         for hour, seal in published_seals(settings).items()
         if (start is None or hour >= start) and (end is None or hour < end)
     ]
+
+
+def read_errors(settings: Settings, seals: Sequence[Seal], advertiser_id: int | None = None) -> list[HourError]:
+    """The errors of the hours of these seals, by hour and advertiser. Reads only."""
     dates = pa.array(sorted({seal.hour.date() for seal in seals}), pa.date32())
     attempts = pa.array([seal.attempt for seal in seals], pa.string())
     is_ours = ds.field("click_date").isin(dates) & ds.field("attempt").isin(attempts)

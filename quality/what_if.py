@@ -13,7 +13,6 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from domain.buckets import format_utc
 from domain.errors import IntegrityError, UsageError
@@ -23,7 +22,7 @@ from domain.settings import Settings
 from domain.verdicts import ClickTarget, FraudVerdict
 from quality.raw_recount import COUNTED_KINDS, VERDICT_COLUMNS, RawRecount
 from quality.recount import KNOWN_RULE_VERSION
-from warehouse.layout import open_table, rows_of
+from warehouse.prices import PRICED_JOIN, prices_by_minute
 from warehouse.schema import arrow_schema
 from warehouse.seals import read_seals
 from warehouse.tables import TABLES
@@ -46,7 +45,7 @@ WITH judged AS (
         ON own.log = of_place.log AND own.partition = of_place.partition AND own."offset" = of_place."offset"
 )
 SELECT advertiser_id, outcome, currency, count(*), coalesce(sum(price_micros), 0)::BIGINT
-FROM judged ASOF LEFT JOIN prices USING (advertiser_id, ad_id, minute_us)
+FROM judged {PRICED_JOIN}
 GROUP BY ALL
 """  # noqa: S608 (made of constants)
 """Clicks of the hour recounted last by what became of them, with the price in force at the start of their minute."""
@@ -187,7 +186,7 @@ def what_if(
     folder. ``IntegrityError`` if an hour does not recount to its seal: then there is nothing to compare with.
     """
     with RawRecount(settings, on_progress) as recount:
-        recount.know("prices", _prices(settings))
+        recount.know("prices", prices_by_minute(settings).read_all())
         verdict_set = _verdict_set(recount, supposition)
         for seal in seals:
             now = _as_sealed(recount, seal)
@@ -228,12 +227,6 @@ def _as_sealed(recount: RawRecount, seal: Seal) -> list[Sum]:
 
 def _sums(recount: RawRecount, left_out: Sequence[str]) -> list[Sum]:
     return [Sum(*row) for row in recount.rows(OUTCOMES_SQL, left_out=list(left_out))]
-
-
-def _prices(settings: Settings) -> pa.Table:
-    rows = rows_of(open_table(settings, "ads"))
-    since_us = pc.cast(rows["valid_from"], pa.int64())
-    return rows.select(["advertiser_id", "ad_id", "price_micros", "currency"]).append_column("minute_us", since_us)
 
 
 def _verdict_rows(verdicts: Sequence[FraudVerdict]) -> pa.Table:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from datetime import datetime
+from datetime import datetime, timedelta
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
@@ -107,7 +107,7 @@ class _Bucket:
         if not self._bucket:
             raise UsageError(f"target {target!r}", "s3://bucket/prefix", "name the bucket")
         self._prefix = f"{prefix}/" if prefix else ""
-        self._retain_until = retain_until
+        self._retain_until = retain_until and _whole_second(retain_until)
         try:
             self._errors: Any = import_module("botocore.exceptions")
             self._client: Any = import_module("boto3").client("s3")
@@ -167,3 +167,8 @@ class _Bucket:
         return HeadPlaceError(
             f"bucket {self._bucket}: {error}", "a bucket that can be listed, read and written", "see to it, and again"
         )
+
+
+def _whole_second(at: datetime) -> datetime:
+    """The next one: boto3 cuts a fraction off, and the lock would end before the time that was promised."""
+    return at + timedelta(microseconds=-at.microsecond % 1_000_000)

@@ -34,6 +34,9 @@ _PRICES: dict[str, pa.DataType] = {
 }
 PRICES = pa.schema(_PRICES)
 
+PRICED_JOIN = "ASOF LEFT JOIN prices USING (advertiser_id, ad_id, minute_us)"
+"""Gives rows by advertiser, ad and minute, in microseconds since 1970, their prices out of ``prices_by_minute``."""
+
 PRICED_SQL = """
 SELECT own.*, prices.price_micros, prices.currency, own.clicks * prices.price_micros AS amount_micros
 FROM own ASOF LEFT JOIN prices ON own.ad_id = prices.ad_id AND own.{at} >= prices.valid_from
@@ -54,8 +57,24 @@ class AdjustmentMoney(NamedTuple):
 def read_prices(settings: Settings, advertiser_id: int) -> list[PriceRow]:
     """Every price that ads of an advertiser ever had, by ad and time."""
     ads = dataset_of(open_table(settings, "ads"))
-    rows = ads.to_table(columns=list(PriceRow._fields), filter=ds.field("advertiser_id") == advertiser_id).to_pylist()
+    rows = ads.to_table(columns=list(PriceRow._fields), filter=_of(advertiser_id)).to_pylist()
     return [PriceRow(**row) for row in sorted(rows, key=lambda row: (row["ad_id"], row["valid_from"]))]
+
+
+def has_prices(settings: Settings, advertiser_id: int | None) -> bool:
+    """Whether any ad, or any of an advertiser, ever had a price."""
+    is_priced = (ds.field("price_micros") >= 0) & _of(advertiser_id)
+    ads = dataset_of(open_table(settings, "ads"))
+    return ads.scanner(columns=["ad_id"], filter=is_priced).head(1).num_rows > 0
+
+
+def prices_by_minute(settings: Settings, advertiser_id: int | None = None) -> pa.RecordBatchReader:
+    """Every price of all ads, or of an advertiser's, with ``minute_us`` from when on it holds, for ``PRICED_JOIN``."""
+    columns = {name: ds.field(name) for name in ("advertiser_id", "ad_id", "price_micros", "currency")}
+    columns["minute_us"] = ds.field("valid_from").cast(pa.int64())
+    ads = dataset_of(open_table(settings, "ads"))
+    rows = ads.scanner(columns=columns, filter=_of(advertiser_id))  # type: ignore[arg-type] # the stubs lack projections
+    return rows.to_reader()
 
 
 def price_table(prices: Sequence[PriceRow]) -> pa.Table:
@@ -103,3 +122,7 @@ def amounts_of(settings: Settings, adjustments: Sequence[Adjustment]) -> dict[st
         if one.currency is not None and one.amount_micros is not None:
             sums[one.currency] += one.amount_micros
     return dict(sorted(sums.items()))
+
+
+def _of(advertiser_id: int | None) -> ds.Expression:
+    return ds.scalar(True) if advertiser_id is None else ds.field("advertiser_id") == advertiser_id

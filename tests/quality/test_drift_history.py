@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from domain.buckets import parse_utc
-from quality.drift_history import read_errors
+from quality.drift_history import read_errors, seals_between
 from tests.support.books import Books, books, by_hour
 from tests.support.counts_tables import Clicks
 
@@ -28,7 +28,7 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Books:
 
 
 def _errors(history: Books, start: datetime | None, end: datetime | None, who: int | None = None) -> list[object]:
-    found = read_errors(history.settings, start, end, who)
+    found = read_errors(history.settings, seals_between(history.settings, start, end), who)
     return [(one.hour, one.advertiser_id, one.live_clicks, one.final_clicks, one.difference_clicks) for one in found]
 
 

@@ -99,15 +99,11 @@ class Books:
 
     def write_attempt(self, attempt: str, rows: Sequence[Clicks]) -> None:
         """Appends the rows of an attempt, sealed or not."""
-        self._append(
-            "reconciled_clicks_minute",
-            [
-                row.keys()
-                | {"attempt": attempt, "minute": row.at, "clicks": row.clicks}
-                | {"click_date": row.at.date(), "click_hour": row.at.hour}
-                for row in rows
-            ],
-        )
+        self._append("reconciled_clicks_minute", [_minute_row(row) | {"attempt": attempt} for row in rows])
+
+    def write_live(self, rows: Sequence[Clicks]) -> None:
+        """Appends rows of the live count; what drift says of it is given to ``seal``."""
+        self._append("live_clicks_minute", [_minute_row(row) | {"versions": {"1:0": 9}} for row in rows])
 
     def _write_drift(self, attempt: str, hour: datetime, rows: Sequence[Clicks], live: Mapping[int, int]) -> None:
         blank: dict[str, Any] = {column.name: 0 for column in TABLES["drift"].columns if column.type == "long"}
@@ -142,3 +138,8 @@ def by_hour(*rows: Clicks) -> dict[datetime, Sequence[Clicks]]:
     for row in rows:
         figures.setdefault(hour_of(row.at), []).append(row)
     return dict(figures)
+
+
+def _minute_row(row: Clicks) -> dict[str, Any]:
+    at = row.at
+    return row.keys() | {"minute": at, "clicks": row.clicks, "click_date": at.date(), "click_hour": at.hour}

@@ -11,6 +11,7 @@ from domain.errors import IntegrityError, UsageError
 from domain.heads import missing_of, parse_head
 from domain.settings import Settings
 from tests.support.ledgers import WRITTEN_AT, publication_draft, seal_draft
+from tests.support.object_store import BUCKET, ObjectStore
 from tests.support.sealed_world import SealedWorld, sealed_world
 from warehouse.heads import export_head, read_ledgers
 from warehouse.publications import append_publication
@@ -77,3 +78,14 @@ def test_a_retention_of_the_settings_needs_a_place_that_has_one(world: SealedWor
     settings = Settings(home=world.settings.home, head_retention_days=365)
     with pytest.raises(UsageError, match="that keeps files until some time"):
         _export(settings, kept)
+
+
+def test_a_retention_of_the_settings_locks_an_object(world: SealedWorld, store: ObjectStore) -> None:
+    """For a year from 2026-05-04T20:00:00.123456Z on; the same head a second time touches nothing."""
+    settings = Settings(home=world.settings.home, head_retention_days=365)
+    receipt, again = (export_head(settings, f"s3://{BUCKET}/tally", WRITTEN_AT) for _ in range(2))
+    assert (receipt.is_new, again.is_new, again.address) == (True, False, receipt.address)
+    (key, found), *others = store.objects.items()
+    assert (f"s3://{BUCKET}/{key}", others) == (receipt.address, [])
+    assert parse_head(key, found.content) == receipt.head
+    assert (found.lock_mode, found.lock_until) == ("COMPLIANCE", "2027-05-04T20:00:01Z")
