@@ -66,7 +66,10 @@ def parse_utc(text: str) -> datetime:
     at = datetime.fromisoformat(text)
     if at.tzinfo is None:
         raise ValueError(f"{text!r} has no zone")
-    return at.astimezone(UTC)
+    try:
+        return at.astimezone(UTC)
+    except OverflowError as error:
+        raise ValueError(f"{text!r} lies beyond the years that can be told") from error
 
 
 def format_utc(at: datetime) -> str:

@@ -86,7 +86,8 @@ def _later_errors(settings: Settings, query: CountsQuery, seals: Sequence[Seal],
     is_ours = ds.field("click_date").isin(dates) & ds.field("attempt").isin(attempts)
     if query.advertiser_id is not None:
         is_ours &= ds.field("advertiser_id") == query.advertiser_id
-    rows = dataset_of(open_table(settings, "drift")).to_table(columns=ERROR_COLUMNS, filter=is_ours)
+    drift = dataset_of(open_table(settings, "drift")).scanner(columns=ERROR_COLUMNS, filter=is_ours)
+    rows = drift.head(max_rows + 1)
     if rows.num_rows > max_rows:
         raise too_large(f"live against final of more than {max_rows:,} hours of advertisers", max_rows)
     return rows.sort_by([("hour", "ascending"), ("advertiser_id", "ascending")]).to_pylist()

@@ -59,7 +59,7 @@ def read_findings(settings: Settings, hours: Collection[datetime] | None = None)
         held = {hour: held[hour] for hour in hours if hour in held}
     known = _known_sets(settings, held)
     newest = current_set(settings)
-    since = {one: _changed_since(settings, one, newest) for one in set(known.values())}
+    since = _changed_since(settings, set(known.values()), newest)
     config: dict[str, Any] = {"memory_limit": MEMORY_LIMIT, "temp_directory": str(settings.home / "scratch")}
     found: list[Findings] = []
     with duckdb.connect(":memory:", config=config) as engine:
@@ -70,13 +70,15 @@ def read_findings(settings: Settings, hours: Collection[datetime] | None = None)
     return [one for one in found if (one.hour, one.digest) not in dismissed]
 
 
-def _changed_since(settings: Settings, verdict_set: int, newest: int) -> list[ChangedVerdict]:
-    """What holds at the newest set and did not at an earlier one, or the reverse."""
-    if verdict_set == newest:
-        return []
-    before, after = (read_in_force(settings, one) for one in (verdict_set, newest))
-    changed = changed_verdicts(before, after)
-    return sorted(changed.values(), key=lambda one: (isinstance(one.target, ClickTarget), one.target))
+def _changed_since(settings: Settings, verdict_sets: Collection[int], newest: int) -> dict[int, list[ChangedVerdict]]:
+    """By earlier set what holds at the newest one and did not at that one, or the reverse."""
+    since: dict[int, list[ChangedVerdict]] = {one: [] for one in verdict_sets}
+    earlier = since.keys() - {newest}
+    after = read_in_force(settings, newest) if earlier else {}
+    for one in earlier:
+        changed = changed_verdicts(read_in_force(settings, one), after).values()
+        since[one] = sorted(changed, key=lambda each: (isinstance(each.target, ClickTarget), each.target))
+    return since
 
 
 def _known_sets(settings: Settings, held: Mapping[datetime, Seal]) -> dict[datetime, int]:

@@ -112,9 +112,10 @@ def _parquet(statement: Statement) -> bytes:
 
 def _xlsx(statement: Statement) -> bytes:
     """Sheets: head, clicks, adjustments. Text stays text: nothing becomes a formula or a link."""
-    if statement.clicks.num_rows > MAX_SHEET_ROWS:
+    row_count = max(statement.clicks.num_rows, statement.adjustments.num_rows)
+    if row_count > MAX_SHEET_ROWS:
         raise UsageError(
-            f"a statement of {statement.clicks.num_rows:,} rows",
+            f"a sheet of {row_count:,} rows",
             f"at most {MAX_SHEET_ROWS:,} in a workbook",
             "take csv",
         )

@@ -121,11 +121,14 @@ def _named(settings: Settings, hours: list[datetime]) -> list[Findings]:
 
 
 def _all(settings: Settings, is_late_only: bool) -> list[Findings]:
+    from domain.seals import current_seals
     from warehouse.hour_findings import read_findings
     from warehouse.periods import read_closed
+    from warehouse.seals import read_seals
 
     closed = read_closed(settings)
-    wanted = [one for one in read_findings(settings) if not closed.holds(one.hour)]
+    open_hours = [hour for hour in sorted(current_seals(read_seals(settings))) if not closed.holds(hour)]
+    wanted = read_findings(settings, open_hours)  # of closed months, which are most of raw, nothing can be applied
     return [one for one in wanted if one.is_late_only] if is_late_only else wanted
 
 
