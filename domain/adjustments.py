@@ -142,11 +142,12 @@ def _against_case(case: AdjustmentCase, closed: ClosedPeriods, known_cases: froz
 def _against_line(line: AdjustmentLine, closed: ClosedPeriods, held: Mapping[datetime, Seal]) -> list[str]:
     hour = format_utc(line.charge_hour)
     reasons = []
-    if line.charge_hour != hour_of(line.charge_hour):
+    is_whole = line.charge_hour == hour_of(line.charge_hour)
+    if not is_whole:
         reasons.append(f"{hour} is no whole hour")
     if period_of(line.charge_hour) not in closed.periods:
         reasons.append(f"hour {hour} is in no closed period: a revision corrects it")
-    elif line.charge_hour not in held:
+    elif is_whole and line.charge_hour not in held:
         reasons.append(f"hour {hour} was never sealed: the books begin after it")
     if line.delta_clicks == 0:
         reasons.append("a difference of 0 clicks")

@@ -11,6 +11,7 @@ import typer
 
 from cli.console import note, print_json, print_table
 from cli.hours import whole_hour
+from cli.reconciling import BLOCKED_EXIT_CODE, reconcile_hours
 from domain.buckets import HOUR, format_utc
 from domain.errors import UsageError
 from spark_jobs.params import ReconcileParams, ReconcileReceipt
@@ -26,7 +27,6 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
 )
-BLOCKED_EXIT_CODE = 3
 HourArgument = Annotated[str, typer.Argument(metavar="HOUR", help="UTC, such as 2026-01-31T13:00Z.")]
 
 
@@ -134,8 +134,6 @@ def _all(settings: Settings, is_late_only: bool) -> list[Findings]:
 
 def _apply(settings: Settings, wanted: list[Findings], actor: str) -> ReconcileReceipt:
     """One run an hour, since each has a case of its own; what they did together."""
-    from cli.reconciling import reconcile_hours
-
     done = ReconcileReceipt((), None, None, 0.0)
     for number, one in enumerate(wanted, start=1):
         note(f"{number} of {len(wanted)}: hour {format_utc(one.hour)}, {one.reason}")

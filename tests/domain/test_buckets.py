@@ -82,7 +82,10 @@ def test_instants_are_read(text: str, at: datetime) -> None:
     assert parse_utc(text).tzinfo is UTC
 
 
-@pytest.mark.parametrize("text", ["", "2026-05-04T12:00:00", "2026-05-04", "noon", "2026-13-01T00:00:00Z"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "2026-05-04T12:00:00", "2026-05-04", "noon", "2026-13-01T00:00:00Z", "0001-01-01T00:00:00+01:00"],
+)
 def test_what_is_no_instant_is_refused(text: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 - whatever Python says of it
         parse_utc(text)
