@@ -12,11 +12,13 @@ from typing import Literal
 
 Granularity = Literal["minute", "hour", "day"]
 
+MICROSECOND = timedelta(microseconds=1)
 MINUTE = timedelta(minutes=1)
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
 
 BUCKET_LENGTH: dict[Granularity, timedelta] = {"minute": MINUTE, "hour": HOUR, "day": DAY}
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def minute_of(at: datetime) -> datetime:
@@ -59,6 +61,16 @@ def hours_by_day(hours: list[datetime]) -> dict[date, list[datetime]]:
     for hour in sorted(hours):
         days.setdefault(hour.date(), []).append(hour)
     return days
+
+
+def to_unix_micros(at: datetime) -> int:
+    """Microseconds since 1970: how SQL is given an aware instant, so that no time zone gets in."""
+    return (at - _EPOCH) // MICROSECOND
+
+
+def from_unix_micros(unix_micros: int) -> datetime:
+    """The aware UTC instant so many microseconds after 1970."""
+    return _EPOCH + unix_micros * MICROSECOND
 
 
 def parse_utc(text: str) -> datetime:

@@ -11,8 +11,9 @@ from collections.abc import Mapping
 import duckdb
 import pyarrow as pa
 
+from domain.identity import Place
 from domain.settings import Settings
-from quality.slices import Place, Range, in_ranges
+from quality.slices import Range, in_ranges
 from warehouse.layout import dataset_of, open_table
 
 MEMORY_LIMIT = "512MB"

@@ -20,13 +20,14 @@ from domain.buckets import day_of, format_utc
 from domain.conservation import conservation_violations
 from domain.drift import explain, is_over_bar
 from domain.errors import UsageError
+from domain.identity import Place, place_of
 from domain.seals import Seal, current_seals
 from domain.settings import Settings
 from quality.archive_gaps import find_gaps
 from quality.findings import NAMED_AT_MOST, named
 from quality.outcome_tallies import read_tallies
 from quality.published import PublishedFigures
-from quality.slices import Place, Range, place_of
+from quality.slices import Range
 from warehouse.layout import dataset_of, open_table
 from warehouse.logs import current_log, read_logs
 from warehouse.marks import read_marks

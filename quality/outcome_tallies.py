@@ -14,9 +14,10 @@ import duckdb
 import pyarrow as pa
 
 from domain.conservation import HourTally
+from domain.identity import place_of
 from domain.seals import Seal
 from domain.settings import Settings
-from quality.slices import in_hours, place_of
+from quality.slices import in_hours
 from warehouse.layout import dataset_of, open_table
 
 MEMORY_LIMIT = "512MB"

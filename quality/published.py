@@ -23,6 +23,7 @@ from domain.settings import Settings
 from quality.findings import NAMED_AT_MOST, named
 from quality.slices import in_hours
 from warehouse.layout import dataset_of, table_uri
+from warehouse.schema import INSTANT
 
 MEMORY_LIMIT = "512MB"
 KEY = ", ".join(RollupKey._fields)
@@ -61,7 +62,7 @@ class PublishedFigures:
         if granularity == "day" and not self._hours(bucket_at) and not self._day.count_rows(filter=is_date):
             return []
         if granularity == "hour":
-            is_hour = is_date & (ds.field("hour") == pa.scalar(bucket_at, pa.timestamp("us", tz="UTC")))
+            is_hour = is_date & (ds.field("hour") == pa.scalar(bucket_at, INSTANT))
             coarse, finer = (
                 self._hour.scanner(filter=is_hour),
                 self._minute.scanner(filter=in_hours([bucket_at])),

@@ -17,9 +17,10 @@ import pyarrow.dataset as ds
 
 from domain.buckets import HOUR
 from domain.gate import GateFacts, Hole, expected_at, reasons_to_wait
+from domain.identity import Place, place_of
 from domain.seals import Seal, current_seals
 from domain.settings import Settings
-from quality.slices import Place, Range, in_hours, place_of
+from quality.slices import Range, in_hours
 from spark_jobs.params import HourPlan, ReconcileReceipt, receipt_of_plan
 from spark_jobs.reconcile_archive import ArchiveFindings, look_through_archive
 from spark_jobs.reconcile_log import BrokerLog, ClickLog, LogEnds

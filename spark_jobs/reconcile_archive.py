@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 import duckdb
 
+from domain.identity import Place
 from domain.settings import Settings
 from quality.archive_gaps import find_gaps
-from quality.slices import Place, Range, in_ranges
+from quality.slices import Range, in_ranges
 from warehouse.layout import dataset_of, open_table
 
 NAMED_AT_MOST = 20

@@ -18,8 +18,8 @@ import pyarrow.dataset as ds
 
 from domain.conservation import RollupKey
 from domain.counting import EXCLUSION_REASONS
+from domain.identity import place_of
 from domain.settings import Settings
-from quality.slices import place_of
 from spark_jobs.reconcile_attempt import Attempts
 from spark_jobs.transforms.cut import Cut
 from warehouse.layout import dataset_of, open_table

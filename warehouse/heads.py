@@ -14,7 +14,7 @@ from domain.errors import IntegrityError, UsageError
 from domain.heads import Head, Ledgers, head_of, missing_of, parse_head
 from domain.settings import Settings
 from warehouse.adjustments import read_adjustments
-from warehouse.head_places import place_of
+from warehouse.head_places import head_place
 from warehouse.layout import code_version
 from warehouse.periods import read_closes
 from warehouse.publications import read_publications
@@ -49,7 +49,7 @@ def export_head(settings: Settings, target: str, at: datetime, retain_until: dat
     """
     if retain_until is None and settings.head_retention_days:
         retain_until = at + timedelta(days=settings.head_retention_days)
-    place = place_of(target, retain_until)
+    place = head_place(target, retain_until)
     newest = place.newest_name()
     kept = parse_head(newest, place.read(newest)) if newest is not None else None
     ledgers = read_ledgers(settings)  # after what is kept: whoever keeps a newer one meanwhile is no contradiction

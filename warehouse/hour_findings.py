@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from domain.buckets import hours_by_day
-from domain.identity import LogPosition
+from domain.identity import LogPosition, place_of
 from domain.proposals import ChangedVerdict, Findings, changed_verdicts
 from domain.seals import Seal, current_seals
 from domain.settings import Settings
@@ -150,8 +150,7 @@ def _ends(seals: Mapping[int, Seal]) -> pa.Table:
     rows = []
     for hour, seal in seals.items():
         for place, end in seal.cut.items():
-            log, partition = map(int, place.split(":"))
-            rows.append((hour, log, partition, end))
+            rows.append((hour, *place_of(place), end))
     return _table(rows, {"click_hour": pa.int32(), **_PLACE, "end_offset": pa.int64()})
 
 

@@ -20,15 +20,15 @@ from domain.events import MAX_INT64
 from domain.prices import PriceHistory, PriceRow
 from domain.settings import Settings
 from warehouse.layout import dataset_of, open_table
+from warehouse.schema import INSTANT
 
 MEMORY_LIMIT = "512MB"
-_INSTANT = pa.timestamp("us", tz="UTC")
 _MONEY: dict[str, pa.DataType] = {"price_micros": pa.int64(), "currency": pa.string(), "amount_micros": pa.int64()}
 MONEY = pa.schema(_MONEY)
 """Columns that pricing adds: all null where the ad had no price."""
 _PRICES: dict[str, pa.DataType] = {
     "ad_id": pa.int64(),
-    "valid_from": _INSTANT,
+    "valid_from": INSTANT,
     "price_micros": pa.int64(),
     "currency": pa.string(),
 }

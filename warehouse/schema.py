@@ -7,7 +7,7 @@ Belongs here: the translation of the types in ``warehouse/table.py``, and of row
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -28,13 +28,17 @@ _DELTA: dict[ColumnType, PrimitiveType | MapType] = {
     "map<string,string>": MapType(PrimitiveType("string"), PrimitiveType("string")),
 }
 
+INSTANT = pa.timestamp("us", tz="UTC")
+"""Of every instant that a table holds."""
+STATISTICS_GRAIN = timedelta(milliseconds=1)
+"""Writers cut instants in file statistics to this: a file may reach that much beyond what it says."""
 _ARROW: dict[ColumnType, pa.DataType] = {
     "string": pa.string(),
     "int": pa.int32(),
     "long": pa.int64(),
     "boolean": pa.bool_(),
     "binary": pa.binary(),
-    "timestamp": pa.timestamp("us", tz="UTC"),
+    "timestamp": INSTANT,
     "date": pa.date32(),
     "map<string,long>": pa.map_(pa.string(), pa.int64()),
     "map<string,string>": pa.map_(pa.string(), pa.string()),

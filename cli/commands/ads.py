@@ -37,7 +37,9 @@ def snapshot(
 
 @app.command("list")
 def list_ads(
-    is_json: Annotated[bool, typer.Option("--json", help="A JSON object a line, as the catalogue file has it.")] = False,
+    is_json: Annotated[
+        bool, typer.Option("--json", help="A JSON object a line, as the catalogue file has it.")
+    ] = False,
 ) -> None:
     """Print the ads in force."""
     settings = load_settings()

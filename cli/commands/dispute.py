@@ -212,7 +212,8 @@ def _report_document(report: DisputeReport) -> dict[str, Any]:
 def _print_report(report: DisputeReport) -> None:
     dispute = report.dispute
     claimed = "" if dispute.claimed_clicks is None else f", claimed {dispute.claimed_clicks:,}"
-    total = f"{report.billable_clicks:,} billable clicks{claimed}{', ' if report.amounts_micros else ''}{amounts_text(report.amounts_micros)}"
+    counts = f"{report.billable_clicks:,} billable clicks{claimed}"
+    total = ", ".join(filter(None, (counts, amounts_text(report.amounts_micros))))
     where = f"advertiser {dispute.advertiser_id}, {format_utc(dispute.start)} to {format_utc(dispute.end)}"
     out.print(f"{dispute.case_id}, {_state(dispute)}: {where}: {total}", markup=False)
     for hour in report.missing_hours:

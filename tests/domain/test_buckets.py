@@ -16,15 +16,23 @@ from domain.buckets import (
     bucket_of,
     day_of,
     format_utc,
+    from_unix_micros,
     hour_of,
     hours_between,
     hours_by_day,
     minute_of,
     parse_utc,
+    to_unix_micros,
 )
 
 AT = datetime(2026, 5, 4, 23, 59, 59, 999_999, tzinfo=UTC)
 INSTANTS = st.datetimes(datetime(2000, 1, 1), datetime(2999, 12, 30), timezones=st.just(UTC))  # noqa: DTZ001
+
+
+@given(INSTANTS)
+def test_microseconds_since_1970_and_back(at: datetime) -> None:
+    assert from_unix_micros(to_unix_micros(at)) == at
+    assert to_unix_micros(at) == round(at.replace(microsecond=0).timestamp()) * 1_000_000 + at.microsecond
 
 
 def test_starts_of_buckets() -> None:

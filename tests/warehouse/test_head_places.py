@@ -11,13 +11,13 @@ import pytest
 
 from domain.errors import UsageError
 from tests.support.periods import CLOSED_AT
-from warehouse.head_places import HeadPlaceError, place_of
+from warehouse.head_places import HeadPlaceError, head_place
 
 OLD, NEW = (f"head-{number:010}-0000000001-0000000000-000000.json" for number in (9, 10))
 
 
 def test_a_name_is_taken_once(tmp_path: Path) -> None:
-    place = place_of(str(tmp_path), None)
+    place = head_place(str(tmp_path), None)
     assert place.newest_name() is None
     assert [place.create(name, name.encode()) for name in (NEW, OLD, NEW)] == [True, True, False]
     assert place.create(OLD, b"another") is False
@@ -30,7 +30,7 @@ def test_a_name_is_taken_once(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
-    place = place_of(str(tmp_path / "absent"), None)
+    place = head_place(str(tmp_path / "absent"), None)
     for call in (place.newest_name, lambda: place.read(NEW), lambda: place.create(NEW, b"")):
         with pytest.raises(HeadPlaceError, match="absent: No such file or directory"):
             call()
@@ -39,16 +39,16 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
 @pytest.mark.parametrize("target", ["", "https://example.org/x", "file:///tmp", "s3:///prefix"])
 def test_what_is_no_place(target: str) -> None:
     with pytest.raises(UsageError, match="target "):
-        place_of(target, None)
+        head_place(target, None)
 
 
 def test_a_folder_cannot_promise_to_keep(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="that keeps files until some time; expected s3:// of a bucket"):
-        place_of(str(tmp_path), CLOSED_AT)
+        head_place(str(tmp_path), CLOSED_AT)
 
 
 def test_an_object_store_needs_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "boto3", None)
     monkeypatch.setitem(sys.modules, "botocore.exceptions", None)
     with pytest.raises(UsageError, match=r"without boto3; expected the extra s3 .*; pip install 'tallystick\[s3\]'"):
-        place_of("s3://bucket/prefix", None)
+        head_place("s3://bucket/prefix", None)
