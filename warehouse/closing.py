@@ -9,9 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from domain.errors import UsageError
 from domain.periods import CloseRefusedError, Period, PeriodClose, close_of, closed_periods, reasons_against_close
 from domain.settings import Settings
+from domain.texts import check_actor
 from warehouse.filled_hours import filled_hours
 from warehouse.hour_findings import read_findings
 from warehouse.locks import SEAL_LOCK, writer_lock
@@ -38,8 +38,7 @@ class ClosePlan:
 
 def plan_close(settings: Settings, period: Period, actor: str, now: datetime) -> ClosePlan:
     """What closing the period now would do. Reads only."""
-    if not actor.strip():
-        raise UsageError("no actor", "the name of who closes the period", "give --actor")
+    check_actor(actor)
     closes, seals = read_closes(settings), read_seals(settings)
     proposed = [one.hour for one in read_findings(settings, period.hours)]
     reasons = reasons_against_close(

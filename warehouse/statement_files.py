@@ -18,6 +18,7 @@ from xlsxwriter.worksheet import Worksheet
 
 from domain.buckets import format_utc
 from domain.errors import UsageError
+from warehouse.csv_cells import csv_rows, csv_text
 from warehouse.prices import MONEY
 from warehouse.statements import ADJUSTMENTS, Statement
 
@@ -94,14 +95,8 @@ def _csv(statement: Statement) -> bytes:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(SCHEMA.names)
     for batch in flat_rows(statement).to_batches():
-        writer.writerows(zip(*(map(_text, column.to_pylist()) for column in batch.columns), strict=True))
+        writer.writerows(csv_rows(batch))
     return text.getvalue().encode()
-
-
-def _text(value: object) -> str:
-    if value is None:
-        return ""
-    return format_utc(value) if isinstance(value, datetime) else str(value)
 
 
 def _parquet(statement: Statement) -> bytes:
@@ -152,7 +147,7 @@ def _columns(rows: pa.Table) -> list[list[Any]]:
     """Ids are names and not quantities, and a spreadsheet keeps 15 digits of a number: they are text there."""
     return [
         [
-            _text(value) if value is not None and (name.endswith("_id") or isinstance(value, datetime)) else value
+            csv_text(value) if value is not None and (name.endswith("_id") or isinstance(value, datetime)) else value
             for value in rows.column(name).to_pylist()
         ]
         for name in rows.column_names

@@ -14,6 +14,7 @@ from cli.hours import whole_hour
 from cli.reconciling import BLOCKED_EXIT_CODE, reconcile_hours
 from domain.buckets import HOUR, format_utc
 from domain.errors import UsageError
+from domain.texts import check_actor
 from spark_jobs.params import ReconcileParams, ReconcileReceipt
 from warehouse.clock import now
 from warehouse.settings import load_settings
@@ -65,8 +66,7 @@ def apply(
     """Count the hours again and seal them anew: revisions. Ends with 3 if every one of them has to wait."""
     from warehouse.create import create_missing_tables
 
-    if not actor.strip():
-        raise UsageError("no actor", "the name of who applies them", "give --actor")
+    check_actor(actor)
     if bool(hours) == is_all or (is_late_only and not is_all):
         raise UsageError(
             f"{len(hours or ())} hours, --all {'given' if is_all else 'not given'}",
