@@ -37,11 +37,11 @@ from quality.live_differences_sql import (
     TOTALS_SQL,
 )
 from quality.slices import in_hours
+from warehouse.duck_engine import opened_engine
 from warehouse.finality import published_seals
 from warehouse.layout import dataset_of, open_table
 from warehouse.schema import INSTANT
 
-MEMORY_LIMIT = "512MB"
 Side = Literal["live", "final"]
 Cause = Literal["late", "hour_sealed", "late_arrival", "dedup_horizon", "fraud", "winner", "missing", "extra"]
 
@@ -154,7 +154,6 @@ def _published_seal(settings: Settings, hour: datetime) -> Seal:
 @contextmanager
 def _opened(settings: Settings, seal: Seal, advertiser_id: int | None) -> Iterator[duckdb.DuckDBPyConnection]:
     """An engine with table ``clicks``, and the rows of the hour that live and drift have."""
-    config = {"memory_limit": MEMORY_LIMIT, "temp_directory": str(settings.home / "scratch")}
     is_hour, is_attempt = in_hours([seal.hour]), ds.field("attempt") == seal.attempt
     start, end = (pa.scalar(at, INSTANT) for at in (seal.hour, seal.hour + HOUR))
     is_day = ds.field("click_date") == seal.hour.date()
@@ -166,8 +165,7 @@ def _opened(settings: Settings, seal: Seal, advertiser_id: int | None) -> Iterat
         "drift": is_day & is_attempt,
     }
     is_theirs = ds.scalar(True) if advertiser_id is None else ds.field("advertiser_id") == advertiser_id
-    with duckdb.connect(":memory:", config=config) as engine:
-        engine.execute("SET TimeZone = 'UTC'")
+    with opened_engine(settings) as engine:
         engine.register("cut", _cut(seal))
         for name, columns in _COLUMNS.items():
             rows = dataset_of(open_table(settings, name)).scanner(columns=columns, filter=filters[name] & is_theirs)

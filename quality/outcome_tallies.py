@@ -10,7 +10,6 @@ from collections import defaultdict
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, time
 
-import duckdb
 import pyarrow as pa
 
 from domain.conservation import HourTally
@@ -18,9 +17,9 @@ from domain.identity import place_of
 from domain.seals import Seal
 from domain.settings import Settings
 from quality.slices import in_hours
+from warehouse.duck_engine import opened_engine
 from warehouse.layout import dataset_of, open_table
 
-MEMORY_LIMIT = "512MB"
 RAW, BILLABLE = "raw", "billable"
 COLUMNS = {
     "raw_clicks": ["click_date", "click_hour", "log", "partition", "offset", "advertiser_id"],
@@ -53,7 +52,7 @@ def read_tallies(settings: Settings, seals: Sequence[Seal]) -> list[HourTally]:
 
 def _sums(settings: Settings, seals: Sequence[Seal]) -> list[tuple[date, int, int, str, int]]:
     is_in_hours = in_hours(seal.hour for seal in seals)
-    with duckdb.connect(":memory:", config={"memory_limit": MEMORY_LIMIT}) as engine:
+    with opened_engine(settings) as engine:
         for name, columns in COLUMNS.items():
             rows = dataset_of(open_table(settings, name)).scanner(columns=columns, filter=is_in_hours)
             engine.register(name, rows.to_reader())

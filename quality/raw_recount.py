@@ -7,7 +7,6 @@ seals and published figures is ``recount.py``. Works hour by hour; what memory c
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from domain.identity import place_of
 from domain.settings import Settings
 from quality.findings import NAMED_AT_MOST, named
 from quality.raw_payloads import DISAGREEMENTS_SQL, LOAD_SQL, REPEATS_SQL
+from warehouse.duck_engine import opened_engine
 from warehouse.layout import dataset_of, open_table, rows_of, tables_path
 from warehouse.schema import INSTANT, STATISTICS_GRAIN
 
@@ -182,6 +182,7 @@ class RawRecount:
     """
 
     def __init__(self, settings: Settings, on_progress: Callable[[str], None]) -> None:
+        self._settings = settings
         self._folder = tables_path(settings) / "raw_clicks"
         self._dataset = dataset_of(open_table(settings, "raw_clicks"))
         self._verdicts = rows_of(open_table(settings, "fraud_verdicts")).select(VERDICT_COLUMNS)
@@ -191,14 +192,7 @@ class RawRecount:
         self._open = ExitStack()
 
     def __enter__(self) -> Self:
-        spill = self._open.enter_context(tempfile.TemporaryDirectory(prefix="tallystick-verify-"))
-        config: dict[str, Any] = {
-            "memory_limit": MEMORY_LIMIT,
-            "temp_directory": spill,
-            "autoload_known_extensions": False,
-        }
-        self._engine = self._open.enter_context(duckdb.connect(":memory:", config=config))
-        self._engine.execute("SET TimeZone = 'UTC'")
+        self._engine = self._open.enter_context(opened_engine(self._settings, MEMORY_LIMIT))
         self._engine.register("verdicts_once", self._verdicts)
         self._engine.execute(TABLES_SQL)
         self.newest_verdict_set = int(self._row("SELECT coalesce(max(set_version), 0) FROM verdicts")[0])

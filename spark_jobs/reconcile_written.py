@@ -22,9 +22,9 @@ from domain.identity import place_of
 from domain.settings import Settings
 from spark_jobs.reconcile_attempt import Attempts
 from spark_jobs.transforms.cut import Cut
+from warehouse.duck_engine import opened_engine
 from warehouse.layout import dataset_of, open_table
 
-MEMORY_LIMIT = "512MB"
 ROWS_AT_A_TIME = 10_000
 _KEY = ", ".join(RollupKey._fields)
 _POSITION = ("log", "partition", "offset")
@@ -158,7 +158,6 @@ def written_attempt(
     settings: Settings, day: date, cuts: Mapping[int, Cut], attempts: Attempts
 ) -> Iterator[WrittenAttempt]:
     """Opens what was written, as it is now, for as long as it is asked."""
-    config = {"memory_limit": MEMORY_LIMIT, "temp_directory": str(settings.home / "scratch")}
     is_day = ds.field("click_date") == day
     is_hour = is_day & ds.field("click_hour").isin(pa.array(sorted(cuts), pa.int32()))
     is_attempt = is_hour & ds.field("attempt").isin(sorted(attempts.values()))
@@ -169,7 +168,7 @@ def written_attempt(
         "live_clicks_minute": is_hour,
         "late_clicks": is_day,
     }
-    with duckdb.connect(":memory:", config=config) as engine:
+    with opened_engine(settings) as engine:
         engine.register("ends", _ends(cuts))
         for table, columns in _COLUMNS.items():
             rows = dataset_of(open_table(settings, table)).scanner(columns=list(columns), filter=filters[table])

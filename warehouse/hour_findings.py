@@ -20,13 +20,13 @@ from domain.proposals import ChangedVerdict, Findings, changed_verdicts
 from domain.seals import Seal, current_seals
 from domain.settings import Settings
 from domain.verdicts import ClickTarget
+from warehouse.duck_engine import opened_engine
 from warehouse.layout import dataset_of, open_table
 from warehouse.proposal_dismissals import dismissed_keys
 from warehouse.seals import read_seals
 from warehouse.verdicts import current_set, read_in_force
 from warehouse.verifications import read_verifications
 
-MEMORY_LIMIT = "512MB"
 _POSITION = list(LogPosition._fields)
 _PLACE: dict[str, pa.DataType] = {"log": pa.int32(), "partition": pa.int32()}
 
@@ -60,9 +60,8 @@ def read_findings(settings: Settings, hours: Collection[datetime] | None = None)
     known = _known_sets(settings, held)
     newest = current_set(settings)
     since = _changed_since(settings, set(known.values()), newest)
-    config: dict[str, Any] = {"memory_limit": MEMORY_LIMIT, "temp_directory": str(settings.home / "scratch")}
     found: list[Findings] = []
-    with duckdb.connect(":memory:", config=config) as engine:
+    with opened_engine(settings) as engine:
         for day, of_day in hours_by_day(list(held)).items():
             look = _Day(settings, engine, day, [held[hour] for hour in of_day])
             found += look.findings({hour.hour: known[hour] for hour in of_day}, since)

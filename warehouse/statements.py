@@ -117,7 +117,7 @@ def read_statement(settings: Settings, advertiser_id: int, period: Period, time_
     )
     of_days = _total(days.to_table(["clicks"], filter=_dates_of(period) & is_ours))
     _check(close, f"the minutes of advertiser {advertiser_id} add up to", _total(found), of_days)
-    priced = with_money(found, read_prices(settings, advertiser_id), "minute")
+    priced = with_money(settings, found, read_prices(settings, advertiser_id), "minute")
     return Statement(
         close, advertiser_id, time_zone, _by_local_day(priced, zone), _adjustments(settings, advertiser_id, period)
     )

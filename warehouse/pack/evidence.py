@@ -6,7 +6,6 @@ Of other advertisers nothing leaves this module but one hash for each billable c
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -14,7 +13,6 @@ from datetime import datetime
 from types import TracebackType
 from typing import Any, Self
 
-import duckdb
 import pyarrow as pa
 import pyarrow.dataset as ds
 
@@ -26,6 +24,7 @@ from domain.publications import Publication
 from domain.seals import Seal
 from domain.settings import Settings
 from warehouse.counts import open_version
+from warehouse.duck_engine import opened_engine
 from warehouse.layout import dataset_of, open_table, rows_of
 from warehouse.pack.queries import (
     CLICKS_SQL,
@@ -87,14 +86,7 @@ class Evidence:
         self._open = ExitStack()
 
     def __enter__(self) -> Self:
-        spill = self._open.enter_context(tempfile.TemporaryDirectory(prefix="tallystick-evidence-"))
-        config: dict[str, Any] = {
-            "memory_limit": MEMORY_LIMIT,
-            "temp_directory": spill,
-            "autoload_known_extensions": False,
-        }
-        self._engine = self._open.enter_context(duckdb.connect(":memory:", config=config))
-        self._engine.execute("SET TimeZone = 'UTC'")
+        self._engine = self._open.enter_context(opened_engine(self._settings, MEMORY_LIMIT))
         self._engine.execute(TABLES_SQL)
         self._load()
         return self
@@ -166,7 +158,7 @@ class Evidence:
             & (minute < pa.scalar(dispute.end, INSTANT)),
         )
         rows = rows.sort_by([(name, "ascending") for name in columns])
-        return with_money(rows, read_prices(self._settings, dispute.advertiser_id), "minute")
+        return with_money(self._settings, rows, read_prices(self._settings, dispute.advertiser_id), "minute")
 
     def _load(self) -> None:
         """All events of the hours, the exclusions of the sealed attempts, and earlier copies of the own clicks."""
