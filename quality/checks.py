@@ -30,13 +30,12 @@ from quality.published import PublishedFigures
 from quality.slices import Range
 from warehouse.layout import dataset_of, open_table
 from warehouse.logs import current_log, read_logs
-from warehouse.marks import read_marks
+from warehouse.marks import ARCHIVE_QUERY, reached_offsets
 from warehouse.publications import latest_publication
 from warehouse.seals import read_seals
 
 Severity = Literal["error", "warn"]
 Hours = Sequence[datetime]
-ARCHIVE_QUERY = "archive"
 
 
 @dataclass(frozen=True)
@@ -222,9 +221,9 @@ def _behind_cut(settings: Settings, seals: Sequence[Seal]) -> list[str]:
     for place, end in ((place_of(text), end) for seal in seals for text, end in seal.cut.items()):
         ends[place] = max(end, ends.get(place, 0))
     looked_at = {
-        (log, partition): mark.offset + 1
+        (log, partition): end
         for log in {log for log, _ in ends}
-        for partition, mark in read_marks(settings, ARCHIVE_QUERY, log).items()
+        for partition, end in reached_offsets(settings, ARCHIVE_QUERY, log).items()
     }
     return [
         f"the archive is at {looked_at.get(place, 0)} of log {place[0]} partition {place[1]}, sealed up to {end}"

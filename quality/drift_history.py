@@ -9,13 +9,12 @@ from __future__ import annotations
 from dataclasses import fields
 from datetime import datetime
 
-import pyarrow as pa
 import pyarrow.dataset as ds
 
 from domain.drift_history import HourError
 from domain.settings import Settings
 from warehouse.finality import published_seals
-from warehouse.layout import dataset_of, open_table
+from warehouse.layout import dataset_of, of_attempts, open_table
 
 COLUMNS = [field.name for field in fields(HourError)]
 
@@ -24,14 +23,12 @@ def read_errors(
     settings: Settings, start: datetime | None, end: datetime | None, advertiser_id: int | None = None
 ) -> list[HourError]:
     """The errors of the hours in ``[start, end)``, by hour and advertiser; None leaves a side open. Reads only."""
-    seals = [
-        seal
+    attempts = {
+        hour: seal.attempt
         for hour, seal in published_seals(settings).items()
         if (start is None or hour >= start) and (end is None or hour < end)
-    ]
-    dates = pa.array(sorted({seal.hour.date() for seal in seals}), pa.date32())
-    attempts = pa.array([seal.attempt for seal in seals], pa.string())
-    is_ours = ds.field("click_date").isin(dates) & ds.field("attempt").isin(attempts)
+    }
+    is_ours = of_attempts(attempts)
     if advertiser_id is not None:
         is_ours &= ds.field("advertiser_id") == advertiser_id
     rows = dataset_of(open_table(settings, "drift")).to_table(columns=COLUMNS, filter=is_ours)

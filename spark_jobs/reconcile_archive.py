@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-
 from domain.identity import Place
 from domain.settings import Settings
 from quality.archive_gaps import find_gaps
