@@ -9,10 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TypeVar
-
-import pyarrow as pa
-from deltalake.exceptions import DeltaError
 
 from domain.buckets import day_of, format_utc
 from domain.errors import IntegrityError
@@ -26,12 +22,8 @@ from quality.adjusted import adjustment_differences
 from quality.closed_periods import close_differences
 from quality.published import PublishedFigures
 from quality.raw_recount import HourRecount, RawRecount
-from warehouse.adjustments import read_adjustments
-from warehouse.periods import read_closes
-from warehouse.publications import read_publications
-from warehouse.seals import read_seals
+from warehouse.heads import read_ledgers
 
-Row = TypeVar("Row")
 KNOWN_RULE_VERSION = 2
 """The rule that the recount knows; written down here again, not taken from the code that counts."""
 
@@ -62,7 +54,7 @@ def verify(
 
     ``kept_head`` is the hash of a seal that was kept elsewhere, ``head`` what was exported. Reads only.
     """
-    ledgers = _read_ledgers(settings)
+    ledgers = read_ledgers(settings)
     seals, publications = ledgers.seals, ledgers.publications
     yield _ledgers(ledgers, kept_head, head)
     if ledgers.adjustments:
@@ -77,25 +69,6 @@ def verify(
     for day in sorted({day_of(hour) for hour in hours}) if figures else []:
         differences = tuple(figures.violations("day", day)) if figures else ()
         yield Verdict(f"day {day.date()}", "published day = sum of its hours", differences)
-
-
-def _read(settings: Settings, name: str, read: Callable[[Settings], list[Row]]) -> list[Row]:
-    """A ledger, or an error that a person understands: whoever tampers with a file may leave it unreadable."""
-    try:
-        return read(settings)
-    except (pa.ArrowException, DeltaError, OSError, ValueError) as error:
-        raise IntegrityError(
-            f"table {name} cannot be read: {error}", "the ledger as it was written", "restore its files from a copy"
-        ) from error
-
-
-def _read_ledgers(settings: Settings) -> Ledgers:
-    return Ledgers(
-        seals=_read(settings, "seals", read_seals),
-        publications=_read(settings, "publications", read_publications),
-        adjustments=_read(settings, "adjustments", read_adjustments),
-        closes=_read(settings, "period_closes", read_closes),
-    )
 
 
 def _ledgers(ledgers: Ledgers, kept_head: str | None, exported: Head | None) -> Verdict:
