@@ -19,6 +19,9 @@ from warehouse.periods import append_close, read_closes
 from warehouse.publications import read_publications
 from warehouse.seals import read_seals
 
+RECOUNTED_WAIT_SECONDS = 600.0
+"""A close that was recounted waits for whoever seals just then: the recount may have taken hours."""
+
 
 @dataclass(frozen=True)
 class ClosePlan:
@@ -64,9 +67,10 @@ def close_period(
     """Closes the period, for ever. Atomic; a repeat is refused.
 
     ``recounted``: the close as it was planned when all hours were recounted, which takes a while.
-    ``CloseRefusedError`` names every reason against it, ``WriterBusyError`` who seals at this moment.
+    ``CloseRefusedError`` names every reason against it, ``WriterBusyError`` who seals at this moment (with
+    ``recounted``, after ten minutes of waiting).
     """
-    with writer_lock(settings, SEAL_LOCK):
+    with writer_lock(settings, SEAL_LOCK, RECOUNTED_WAIT_SECONDS if recounted is not None else 0):
         plan = plan_close(settings, period, actor, clock())
         close = replace(plan.required(), closed_at=clock())  # the look above takes a while in a month of many clicks
         if recounted is not None and recounted.root_digest != close.root_digest:
