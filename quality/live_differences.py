@@ -22,7 +22,7 @@ import pyarrow.dataset as ds
 from domain.buckets import HOUR, MICROSECOND, format_utc, from_unix_micros
 from domain.counting import CountKey
 from domain.errors import UsageError
-from domain.identity import LogPosition, place_of
+from domain.identity import LogPosition
 from domain.seals import Seal
 from domain.settings import Settings
 from quality.live_differences_sql import (
@@ -37,6 +37,7 @@ from quality.live_differences_sql import (
     TOTALS_SQL,
 )
 from quality.slices import in_hours
+from warehouse.cut_ends import cut_ends
 from warehouse.duck_engine import opened_engine
 from warehouse.finality import published_seals
 from warehouse.layout import dataset_of, open_table
@@ -166,7 +167,7 @@ def _opened(settings: Settings, seal: Seal, advertiser_id: int | None) -> Iterat
     }
     is_theirs = ds.scalar(True) if advertiser_id is None else ds.field("advertiser_id") == advertiser_id
     with opened_engine(settings) as engine:
-        engine.register("cut", _cut(seal))
+        engine.register("cut", cut_ends({seal.hour.hour: seal.cut}))
         for name, columns in _COLUMNS.items():
             rows = dataset_of(open_table(settings, name)).scanner(columns=columns, filter=filters[name] & is_theirs)
             engine.register(f"{name}_once", rows.to_reader())
@@ -241,10 +242,3 @@ def _listed(clicks: Sequence[ClickDifference], keys: Sequence[KeyDifference]) ->
     for rest in keys:
         listed[rest.key.advertiser_id] += rest.clicks if rest.side == "live" else -rest.clicks
     return listed
-
-
-def _cut(seal: Seal) -> pa.Table:
-    ends = [(*place_of(place), end) for place, end in sorted(seal.cut.items())]
-    names = {"log": pa.int32(), "partition": pa.int32(), "end_offset": pa.int64()}
-    columns = zip(*ends, strict=True) if ends else ((),) * len(names)
-    return pa.table([pa.array(values, kind) for values, kind in zip(columns, names.values(), strict=True)], list(names))

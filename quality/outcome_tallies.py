@@ -19,6 +19,7 @@ from domain.settings import Settings
 from quality.slices import in_hours
 from warehouse.duck_engine import opened_engine
 from warehouse.layout import dataset_of, open_table
+from warehouse.schema import table_of
 
 RAW, BILLABLE = "raw", "billable"
 COLUMNS = {
@@ -72,16 +73,11 @@ def _sealed(seals: Sequence[Seal]) -> pa.Table:
 
 
 def _cut(seals: Sequence[Seal]) -> pa.Table:
-    ends = [(seal.hour, *place_of(place), end) for seal in seals for place, end in seal.cut.items()]
-    return pa.table(
-        {
-            "click_date": pa.array([hour.date() for hour, *_ in ends], pa.date32()),
-            "click_hour": pa.array([hour.hour for hour, *_ in ends], pa.int32()),
-            "log": pa.array([log for _, log, _, _ in ends], pa.int32()),
-            "partition": pa.array([partition for _, _, partition, _ in ends], pa.int32()),
-            "end_offset": pa.array([end for *_, end in ends], pa.int64()),
-        }
-    )
+    ends = [
+        (seal.hour.date(), seal.hour.hour, *place_of(place), end) for seal in seals for place, end in seal.cut.items()
+    ]
+    types = {"click_date": pa.date32(), "click_hour": pa.int32(), "log": pa.int32(), "partition": pa.int32()}
+    return table_of(ends, {**types, "end_offset": pa.int64()})
 
 
 def _hour(click_date: date, click_hour: int) -> datetime:

@@ -18,10 +18,10 @@ import pyarrow.dataset as ds
 
 from domain.conservation import RollupKey
 from domain.counting import EXCLUSION_REASONS
-from domain.identity import place_of
 from domain.settings import Settings
 from spark_jobs.reconcile_attempt import Attempts
 from spark_jobs.transforms.cut import Cut
+from warehouse.cut_ends import cut_ends
 from warehouse.duck_engine import opened_engine
 from warehouse.layout import dataset_of, open_table
 
@@ -169,17 +169,10 @@ def written_attempt(
         "late_clicks": is_day,
     }
     with opened_engine(settings) as engine:
-        engine.register("ends", _ends(cuts))
+        engine.register("ends", cut_ends(cuts))
         for table, columns in _COLUMNS.items():
             rows = dataset_of(open_table(settings, table)).scanner(columns=list(columns), filter=filters[table])
             engine.register(f"{table}_once", rows.to_reader())
         for sql in (EXCLUDED_SQL, LATE_SQL, CLICKS_SQL, WRITTEN_SQL, TALLIES_SQL):
             engine.execute(sql)
         yield WrittenAttempt(engine)
-
-
-def _ends(cuts: Mapping[int, Cut]) -> pa.Table:
-    rows = [(hour, *place_of(place), end) for hour, cut in cuts.items() for place, end in cut.items()]
-    names = {"click_hour": pa.int32(), "log": pa.int32(), "partition": pa.int32(), "end_offset": pa.int64()}
-    columns = zip(*rows, strict=True) if rows else ((),) * len(names)
-    return pa.table([pa.array(values, kind) for values, kind in zip(columns, names.values(), strict=True)], list(names))

@@ -15,14 +15,16 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from domain.buckets import hours_by_day
-from domain.identity import LogPosition, place_of
+from domain.identity import LogPosition
 from domain.proposals import ChangedVerdict, Findings, changed_verdicts
 from domain.seals import Seal, current_seals
 from domain.settings import Settings
 from domain.verdicts import ClickTarget
+from warehouse.cut_ends import cut_ends
 from warehouse.duck_engine import opened_engine
 from warehouse.layout import dataset_of, open_table
 from warehouse.proposal_dismissals import dismissed_keys
+from warehouse.schema import table_of
 from warehouse.seals import read_seals
 from warehouse.verdicts import current_set, read_in_force
 from warehouse.verifications import read_verifications
@@ -95,7 +97,7 @@ class _Day:
     def __init__(self, settings: Settings, engine: duckdb.DuckDBPyConnection, day: date, seals: Sequence[Seal]) -> None:
         self._settings, self._engine, self._day = settings, engine, day
         self._seals = {seal.hour.hour: seal for seal in seals}
-        self._engine.register("ends", _ends(self._seals))
+        self._engine.register("ends", cut_ends({hour: seal.cut for hour, seal in self._seals.items()}))
 
     def findings(self, known: Mapping[int, int], since: Mapping[int, Sequence[ChangedVerdict]]) -> list[Findings]:
         """``known``: by hour of the day the set that it was counted with; ``since``: by set what has changed."""
@@ -145,14 +147,6 @@ class _Day:
         self._engine.register(name or table, rows.to_reader())
 
 
-def _ends(seals: Mapping[int, Seal]) -> pa.Table:
-    rows = []
-    for hour, seal in seals.items():
-        for place, end in seal.cut.items():
-            rows.append((hour, *place_of(place), end))
-    return _table(rows, {"click_hour": pa.int32(), **_PLACE, "end_offset": pa.int64()})
-
-
 def _targets(since: Mapping[int, Sequence[ChangedVerdict]]) -> pa.Table:
     """A row for each changed verdict: of a click the place is null, and the reverse."""
     rows: list[tuple[Any, ...]] = []
@@ -162,9 +156,4 @@ def _targets(since: Mapping[int, Sequence[ChangedVerdict]]) -> pa.Table:
             target = (*one.target, None, None, None) if of_click else (None, None, *one.target)
             rows.append((verdict_set, number, *target))
     click: dict[str, pa.DataType] = {"impression_id": pa.string(), "ad_id": pa.int64()}
-    return _table(rows, {"verdict_set": pa.int64(), "number": pa.int64(), **click, **_PLACE, "offset": pa.int64()})
-
-
-def _table(rows: Sequence[tuple[Any, ...]], types: Mapping[str, pa.DataType]) -> pa.Table:
-    columns = zip(*rows, strict=True) if rows else ((),) * len(types)
-    return pa.table([pa.array(values, kind) for values, kind in zip(columns, types.values(), strict=True)], list(types))
+    return table_of(rows, {"verdict_set": pa.int64(), "number": pa.int64(), **click, **_PLACE, "offset": pa.int64()})

@@ -6,7 +6,7 @@ Belongs here: the translation of the types in ``warehouse/table.py``, and of row
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -58,6 +58,12 @@ def _delta_field(column: Column) -> Field:
 def arrow_schema(table: Table) -> pa.Schema:
     """The Arrow schema; timestamps are microseconds, UTC."""
     return pa.schema([pa.field(column.name, _ARROW[column.type], column.is_nullable) for column in table.columns])
+
+
+def table_of(rows: Sequence[tuple[Any, ...]], types: Mapping[str, pa.DataType]) -> pa.Table:
+    """Tuples as an Arrow table to query; of no rows one that is empty and has its columns."""
+    columns = zip(*rows, strict=True) if rows else ((),) * len(types)
+    return pa.table([pa.array(values, kind) for values, kind in zip(columns, types.values(), strict=True)], list(types))
 
 
 def arrow_rows(table: Table, rows: Iterable[Mapping[str, Any]]) -> pa.Table:
