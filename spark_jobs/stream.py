@@ -127,7 +127,8 @@ def run_stream(
         first = first_offsets(settings, settings.clicks_topic)
         log = register_log(settings, settings.clicks_topic, found, first, now(), accept_new=params.accepts_new_log)
         guards = {
-            query: BatchGuard(settings, checkpoint_path(settings, log, query), found) for query in (ARCHIVE_QUERY, LIVE_QUERY)
+            query: BatchGuard(settings, checkpoint_path(settings, log, query), found)
+            for query in (ARCHIVE_QUERY, LIVE_QUERY)
         }
         archive = ArchiveBatches(spark, settings, log, guards[ARCHIVE_QUERY])
         live = LiveBatches(settings, log, guards[LIVE_QUERY], lambda: sorted(current_seals(read_seals(settings))))

@@ -65,7 +65,8 @@ def test_the_digest_tells_findings_apart() -> None:
 
 
 VERDICTS = st.lists(
-    st.tuples(st.integers(1, 4), st.sampled_from([ClickTarget("a", 1), LogPosition(1, 0, 7)]), st.booleans()), max_size=6
+    st.tuples(st.integers(1, 4), st.sampled_from([ClickTarget("a", 1), LogPosition(1, 0, 7)]), st.booleans()),
+    max_size=6,
 )
 
 
