@@ -6,6 +6,7 @@ is ``domain/chain.py``. docs/seals.md tells a stranger how to do all of this wit
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -105,8 +106,11 @@ def _beyond_seals(seals: Sequence[Seal], publications: Sequence[Publication]) ->
             f"publication {newest.number} shows seals up to {newest.seal_number}, there are {len(seals)}"
         )
     known_until: datetime | None = None
+    hours: set[datetime] = set()
+    unseen = deque(seals)
     for publication in publications:
-        hours = {seal.hour for seal in seals if seal.number <= publication.seal_number}
+        while unseen and unseen[0].number <= publication.seal_number:
+            hours.add(unseen.popleft().hour)
         sealed_until = final_until(hours, known_until)
         if publication.final_until != sealed_until:
             until = format_utc(sealed_until) if sealed_until else "nothing"
