@@ -28,7 +28,6 @@ from warehouse.publications import latest_publication
 from warehouse.seals import read_seals
 from warehouse.tables import LIVE_CLICKS_MINUTE
 
-
 SUMMANDS = ("billable", *EXCLUSION_REASONS)
 
 

@@ -24,7 +24,6 @@ from warehouse.outcomes import read_outcomes
 from warehouse.schema import INSTANT
 
 
-
 @dataclass(frozen=True)
 class Outcomes:
     """What became of the raw clicks of the final hours of a range.
