@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
@@ -24,7 +25,11 @@ MEMORY_LIMIT = "512MB"
 def opened_engine(settings: Settings, memory_limit: str = MEMORY_LIMIT) -> Iterator[duckdb.DuckDBPyConnection]:
     """An empty engine for the length of a block; its folder goes with it. Any number may be open at once."""
     with tempfile.TemporaryDirectory(prefix="duckdb-", dir=_scratch(settings)) as spill:
-        config = {"memory_limit": memory_limit, "temp_directory": spill, "autoload_known_extensions": "false"}
+        config: dict[str, Any] = {
+            "memory_limit": memory_limit,
+            "temp_directory": spill,
+            "autoload_known_extensions": False,
+        }
         with duckdb.connect(":memory:", config=config) as engine:
             engine.execute("SET TimeZone = 'UTC'")
             yield engine
