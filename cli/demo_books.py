@@ -6,6 +6,7 @@ hour each.
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
@@ -23,7 +24,7 @@ from domain.disputes import Claim, Resolution
 from domain.periods import Period, PeriodClose
 from domain.seals import current_seals
 from domain.settings import Settings
-from domain.verdicts import ClickTarget, FraudVerdict
+from domain.verdicts import ClickTarget
 from quality.closing import close_recounted
 from quality.proposals import read_proposals
 from quality.slices import in_hours
@@ -37,13 +38,14 @@ from warehouse.disputes import open_dispute, resolve_dispute
 from warehouse.hour_findings import read_findings
 from warehouse.layout import dataset_of, open_table
 from warehouse.seals import read_seals
-from warehouse.verdicts import VerdictSet, append_set
+from warehouse.verdict_files import read_verdict_bytes
+from warehouse.verdict_intake import take_in
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 FRAUD_CLICKS = 25
-"""In each of the two hours of which somebody is judged."""
+"""So many clicks are judged in each of two hours."""
 
 
 @dataclass(frozen=True)
@@ -126,14 +128,15 @@ class Books:
 
     def _judge_fraud(self, hour: datetime, source: str) -> int:
         """Takes in a set of verdicts about some billable clicks of the hour, as a file would bring them."""
-        clicks = self._billable(hour)[:FRAUD_CLICKS]
-        verdicts = [
-            FraudVerdict(f"{source}:{n}", ClickTarget(row["impression_id"], row["ad_id"]), "fraud", "a bot", now())
-            for n, row in enumerate(clicks, start=1)
-        ]
-        number = append_set(self.settings, VerdictSet(f"demo {source}", source, "demo", verdicts), now())
-        self.say(f"{source} judges {len(verdicts)} clicks of {format_utc(hour)} fraud: verdict set {number}")
-        return len(verdicts)
+        at = now()
+        said = {"verdict": "fraud", "reason": "a bot", "decided_at": format_utc(at)}
+        clicks = [{name: row[name] for name in ClickTarget._fields} for row in self._billable(hour)[:FRAUD_CLICKS]]
+        lines = "".join(f"{json.dumps(click | said)}\n" for click in clicks)
+        given = read_verdict_bytes(f"verdicts of {source}", ".jsonl", lines.encode(), at)
+        receipt = take_in(self.settings, given, source, "demo", at)
+        judged = receipt.verdict_count
+        self.say(f"{source} judges {judged} clicks of {format_utc(hour)} fraud: verdict set {receipt.set_version}")
+        return judged
 
     def _billable_clicks(self, hour: datetime) -> int:
         return current_seals(read_seals(self.settings))[hour].billable_clicks

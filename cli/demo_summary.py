@@ -7,6 +7,7 @@ Belongs here: the judgements, each against something that was known before, and 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -27,6 +28,8 @@ from warehouse.publications import latest_publication
 from warehouse.seals import read_seals
 from warehouse.tables import LIVE_CLICKS_MINUTE
 
+SUMMANDS = ("billable", *EXCLUSION_REASONS)
+
 
 @dataclass
 class Story:
@@ -42,6 +45,11 @@ class Story:
         self._judge("final equals the truth that the generator wrote down", final == truth.final_rows())
         self._judge("live equals the truth", live == truth.live_rows())
         self._judge("all hours are sealed and published", len(receipt.of("seal")) == len(self.hours))
+
+    def check_equation(self, by_advertiser: Mapping[int, Counter[str]]) -> None:
+        """The law that the table at the end shows."""
+        is_so = all(one["raw"] == sum(one[name] for name in SUMMANDS) for one in by_advertiser.values())
+        self._judge("raw = billable + excluded by reason, for each advertiser", is_so)
 
     def check_recount(self, agrees: bool) -> None:
         """Each time that it was asked for; it has to agree every time."""
@@ -73,6 +81,7 @@ class Story:
 def print_summary(story: Story) -> None:
     """The tables and the judgements; ``IntegrityError`` if one of them is not so."""
     by_advertiser = _figures_by_advertiser(story.settings)
+    story.check_equation(by_advertiser)
     reasons = (f"+ {reason}" for reason in EXCLUSION_REASONS)
     columns = ("advertiser", "raw", "= billable", *reasons, "live", "live - final")
     rows = [_row(f"{advertiser}", figures) for advertiser, figures in sorted(by_advertiser.items())]

@@ -1,4 +1,4 @@
-"""Hours as commands take them: a first hour, and an end or one hour."""
+"""Hours and instants as commands take them: a first hour, and an end or one hour."""
 
 from __future__ import annotations
 
@@ -19,11 +19,20 @@ def hours_asked_for(from_: str, to: str | None) -> list[datetime]:
 
 def whole_hour(name: str, text: str) -> datetime:
     """An hour start (UTC) from the text of an argument of that name; ``UsageError`` otherwise."""
-    refusal = UsageError(f"{name} is {text!r}", "a whole UTC hour such as 2026-01-31T13:00Z", "write it like that")
-    try:
-        at = parse_utc(text)
-    except ValueError:
-        raise refusal from None
+    expected = "a whole UTC hour such as 2026-01-31T13:00Z"
+    at = instant(name, text, expected)
     if at != hour_of(at):
-        raise refusal
+        raise _refusal(name, text, expected)
     return at
+
+
+def instant(name: str, text: str, expected: str) -> datetime:
+    """An instant from the text of an argument of that name; ``UsageError`` with what is ``expected`` otherwise."""
+    try:
+        return parse_utc(text)
+    except ValueError:
+        raise _refusal(name, text, expected) from None
+
+
+def _refusal(name: str, text: str, expected: str) -> UsageError:
+    return UsageError(f"{name} is {text!r}", expected, "write it like that")

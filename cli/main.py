@@ -16,7 +16,7 @@ from cli.console import out, print_error
 from domain.errors import TallystickError
 
 COMMANDS: dict[str, str] = {
-    "demo": "the whole story on generated traffic: sent, counted live, reconciled, sealed",
+    "demo": "the whole story on generated traffic, from a click to a closed month and an adjustment",
     "doctor": "what is missing or wrong on this computer, and the line that mends it",
     "status": "processes, lag per partition, last live batch, final_until, what the next seal waits for",
     "broker": "run the embedded Kafka broker",
@@ -37,10 +37,10 @@ COMMANDS: dict[str, str] = {
     "verify": "recount sealed hours from the raw log alone, and check the chain of seals",
     "what-if": "what another rule would have billed of sealed hours; changes nothing",
     "head": "keep the newest numbers and hashes of the ledgers somewhere else",
-    "period": "close billing periods for ever, and list the closed ones",
+    "period": "close billing periods for ever, list the closed ones, and bill what is found later",
     "dispute": "open disputes, see what they rest on, pack the evidence, resolve them",
     "servers": "the click servers, and how one that will not come back is retired",
-    "token": "make a token with which an advertiser reads its own counts",
+    "token": "make a token for the metrics API, or for who asks for an adjustment and who approves it",
     "reset": "delete the folder of state",
 }
 """Name and one line of help; the command itself is in ``cli/commands``, under the same name."""

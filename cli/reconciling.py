@@ -7,6 +7,9 @@ from domain.settings import Settings
 from spark_jobs.params import ReconcileParams, ReconcileReceipt
 from warehouse.clock import now
 
+BLOCKED_EXIT_CODE = 3
+"""Nothing that was asked for could be done yet; the same command may succeed later."""
+
 
 def reconcile_hours(settings: Settings, params: ReconcileParams) -> ReconcileReceipt:
     """What the job did; where every hour has to wait, that is found out and told without Spark."""

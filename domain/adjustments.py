@@ -115,7 +115,7 @@ def adjustments_of(
     """
     reasons = _against_case(case, closed, known_cases) + ([] if lines else ["it has no line"])
     for number, line in enumerate(lines, start=1):
-        reasons += [f"line {number}: {reason}" for reason in _against_line(line, closed)]
+        reasons += [f"line {number}: {reason}" for reason in _against_line(line, closed, held)]
     if reasons:
         raise AdjustmentRefusedError(
             f"case {case.case_id}: {'; '.join(reasons)}",
@@ -139,13 +139,16 @@ def _against_case(case: AdjustmentCase, closed: ClosedPeriods, known_cases: froz
     return reasons
 
 
-def _against_line(line: AdjustmentLine, closed: ClosedPeriods) -> list[str]:
+def _against_line(line: AdjustmentLine, closed: ClosedPeriods, held: Mapping[datetime, Seal]) -> list[str]:
     hour = format_utc(line.charge_hour)
     reasons = []
-    if line.charge_hour != hour_of(line.charge_hour):
+    is_whole = line.charge_hour == hour_of(line.charge_hour)
+    if not is_whole:
         reasons.append(f"{hour} is no whole hour")
     if period_of(line.charge_hour) not in closed.periods:
         reasons.append(f"hour {hour} is in no closed period: a revision corrects it")
+    elif is_whole and line.charge_hour not in held:
+        reasons.append(f"hour {hour} was never sealed: the books begin after it")
     if line.delta_clicks == 0:
         reasons.append("a difference of 0 clicks")
     return reasons

@@ -12,11 +12,13 @@ from typing import Literal
 
 Granularity = Literal["minute", "hour", "day"]
 
+MICROSECOND = timedelta(microseconds=1)
 MINUTE = timedelta(minutes=1)
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
 
 BUCKET_LENGTH: dict[Granularity, timedelta] = {"minute": MINUTE, "hour": HOUR, "day": DAY}
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def minute_of(at: datetime) -> datetime:
@@ -61,12 +63,25 @@ def hours_by_day(hours: list[datetime]) -> dict[date, list[datetime]]:
     return days
 
 
+def to_unix_micros(at: datetime) -> int:
+    """Microseconds since 1970: how SQL is given an aware instant, so that no time zone gets in."""
+    return (at - _EPOCH) // MICROSECOND
+
+
+def from_unix_micros(unix_micros: int) -> datetime:
+    """The aware UTC instant so many microseconds after 1970."""
+    return _EPOCH + unix_micros * MICROSECOND
+
+
 def parse_utc(text: str) -> datetime:
     """An aware UTC instant from ISO 8601 text that carries a zone; ``ValueError`` otherwise."""
     at = datetime.fromisoformat(text)
     if at.tzinfo is None:
         raise ValueError(f"{text!r} has no zone")
-    return at.astimezone(UTC)
+    try:
+        return at.astimezone(UTC)
+    except OverflowError as error:
+        raise ValueError(f"{text!r} lies beyond the years that can be told") from error
 
 
 def format_utc(at: datetime) -> str:

@@ -16,7 +16,7 @@ from domain.buckets import HOUR, format_utc, hour_of, hours_between, minute_of
 from domain.errors import TallystickError, UsageError
 from domain.events import MAX_INT64
 from domain.seals import Seal
-from domain.texts import check_line
+from domain.texts import check_actor, check_line
 
 EventKind = Literal["opened", "note", "resolved"]
 Outcome = Literal["upheld", "rejected", "adjusted"]
@@ -53,7 +53,7 @@ class Claim:
         if self.claimed_clicks is not None and not 0 <= self.claimed_clicks <= MAX_INT64:
             raise UsageError(f"{self.claimed_clicks} claimed clicks", f"0 to {MAX_INT64}", "correct it")
         check_line("claim", self.claim)
-        check_line("actor", self.actor)
+        check_actor(self.actor)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,7 +121,7 @@ class Resolution:
         if self.outcome not in OUTCOMES:
             raise UsageError(f"outcome {self.outcome!r}", f"one of {', '.join(OUTCOMES)}", "correct it")
         check_line("reason", self.reason)
-        check_line("actor", self.actor)
+        check_actor(self.actor)
         if self.outcome == "rejected" and self.adjustment_case_id is not None:
             raise UsageError("a rejected dispute with adjustments", "figures that stand", "leave one of them out")
 
@@ -189,7 +189,7 @@ def opening(events: Sequence[DisputeEvent], claim: Claim) -> DisputeEvent:
 def noting(events: Sequence[DisputeEvent], case_id: str, actor: str, text: str, at: datetime) -> DisputeEvent:
     """The event that adds a note to a dispute, open or not."""
     dispute_of(disputes_of(events), case_id)
-    check_line("actor", actor)
+    check_actor(actor)
     check_line("note", text)
     return DisputeEvent(
         event_number=len(events) + 1, case_id=case_id, kind="note", recorded_at=at, actor=actor, reason=text

@@ -1,6 +1,7 @@
 """Click identity, log position and the order in which copies of a click are judged.
 
-Belongs here: the 128-bit identity, the total order "first logged wins", mint times of UUIDv7 impression ids.
+Belongs here: the 128-bit identity, places of the log, the total order "first logged wins", mint times of UUIDv7
+impression ids.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 IDENTITY_BYTES = 16
+Place = tuple[int, int]
+"""Log and partition."""
 _UUID7 = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-7[0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}\Z")
 
 
@@ -20,6 +23,12 @@ class LogPosition(NamedTuple):
     log: int
     partition: int
     offset: int
+
+
+def place_of(text: str) -> Place:
+    """The place that a cut writes as ``"log:partition"``."""
+    log, partition = text.split(":")
+    return int(log), int(partition)
 
 
 class LoggedOrder(NamedTuple):

@@ -6,7 +6,7 @@ Belongs here: the rule, for one instant. Pricing whole tables by it is ``warehou
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import NamedTuple
 
@@ -53,3 +53,8 @@ def amount_text(amount_micros: int, currency: str) -> str:
     whole, rest = divmod(abs(amount_micros), MICROS)
     fraction = f"{rest:06}".rstrip("0").ljust(2, "0")
     return f"{'-' if amount_micros < 0 else ''}{whole:,}.{fraction} {currency}"
+
+
+def amounts_text(amounts_micros: Mapping[str, int]) -> str:
+    """Amounts by currency, in the order of the currencies, with commas; empty where there is none."""
+    return ", ".join(amount_text(micros, currency) for currency, micros in sorted(amounts_micros.items()))

@@ -8,16 +8,17 @@ is ``warehouse/hour_findings.py``, counting an hour of a closed period again ``q
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from domain.adjustments import Adjustment, AdjustmentLine
 from domain.buckets import format_utc
 from domain.identity import LogPosition
-from domain.verdicts import ClickTarget, Target, VerdictOfSet
+from domain.verdicts import ClickTarget, Target, VerdictOfSet, verdicts_in_force
 
 Kind = Literal["revision", "adjustment"]
 
@@ -27,6 +28,14 @@ class ChangedVerdict(NamedTuple):
 
     target: Target
     verdict_id: str | None
+
+
+class ChangedSpan(NamedTuple):
+    """From ``first_set`` on, up to but without ``end_set``, another verdict was in force than the one that is now."""
+
+    first_set: int
+    end_set: int
+    changed: ChangedVerdict
 
 
 class ChargeKey(NamedTuple):
@@ -91,17 +100,34 @@ class Proposal:
         return self.findings.hour
 
 
-def changed_verdicts(
-    before: Mapping[Target, VerdictOfSet], after: Mapping[Target, VerdictOfSet]
-) -> dict[Target, ChangedVerdict]:
-    """By target what holds after and did not before, or the reverse; both are verdicts in force at a set."""
-    ids = [{target: one.verdict.verdict_id for target, one in some.items()} for some in (before, after)]
-    targets = before.keys() | after.keys()
-    return {
-        target: ChangedVerdict(target, ids[1].get(target))
-        for target in targets
-        if ids[0].get(target) != ids[1].get(target)
-    }
+def changed_spans(verdicts: Iterable[VerdictOfSet], newest: int) -> list[ChangedSpan]:
+    """Of each target the spans of sets before ``newest`` at which something else was in force than is there; by target.
+
+    So an hour that was counted with any set is asked one question, however many sets there are.
+    """
+    by_target: dict[Target, list[VerdictOfSet]] = {}
+    for one in verdicts:
+        by_target.setdefault(one.verdict.target, []).append(one)
+    spans = [span for target, own in by_target.items() for span in _spans(target, own, newest)]
+    return sorted(spans, key=_by_target)
+
+
+def _by_target(span: ChangedSpan) -> tuple[bool, Target, int]:
+    """Places of the log first, since the two kinds have no order between them."""
+    return isinstance(span.changed.target, ClickTarget), span.changed.target, span.first_set
+
+
+def _spans(target: Target, own: Sequence[VerdictOfSet], newest: int) -> Iterator[ChangedSpan]:
+    now = _id_in_force(target, own, newest)
+    starts = sorted({0, newest + 1, *(one.set_version for one in own if one.set_version <= newest)})
+    for first, end in pairwise(starts):
+        if _id_in_force(target, own, first) != now:
+            yield ChangedSpan(first, end, ChangedVerdict(target, now))
+
+
+def _id_in_force(target: Target, own: Sequence[VerdictOfSet], set_version: int) -> str | None:
+    held = verdicts_in_force(own, set_version).get(target)
+    return None if held is None else held.verdict.verdict_id
 
 
 def delta_lines(

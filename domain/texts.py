@@ -12,6 +12,13 @@ FORMULA_STARTS = ("=", "+", "-", "@")
 """What a spreadsheet would take for a formula."""
 
 
+def check_actor(actor: str) -> None:
+    """``UsageError`` unless it is one line that names somebody."""
+    if not actor.strip():
+        raise UsageError("no actor", "the name of who does it, which is kept", "give --actor")
+    check_line("actor", actor)
+
+
 def check_line(name: str, text: str) -> None:
     """``UsageError`` unless it is one printable line that says something, not too long, and no formula."""
     is_text = text.isprintable() and bool(text.strip())

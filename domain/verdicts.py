@@ -147,7 +147,7 @@ def _decided_at(given: Mapping[str, Any], received_at: datetime) -> datetime:
     value = given.get("decided_at")
     try:
         at = parse_utc(value) if isinstance(value, str) else value
-    except (ValueError, OverflowError):
+    except ValueError:
         at = None
     if not isinstance(at, datetime) or at.tzinfo is None:
         raise ValueError(f"decided_at is {value!s:.40}, not an instant with its zone")

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import duckdb
 import pyarrow as pa
 
+from domain.identity import Place
 from domain.settings import Settings
-from quality.slices import Place, Range, in_ranges
+from quality.slices import Range, in_ranges
+from warehouse.duck_engine import opened_engine
 from warehouse.layout import dataset_of, open_table
 
-MEMORY_LIMIT = "512MB"
 GAPS_SQL = """
 WITH held AS (
     SELECT log, partition, "offset" FROM raw_clicks
@@ -35,7 +35,7 @@ def find_gaps(settings: Settings, ranges: Mapping[Place, Range]) -> list[tuple[P
     wanted = {place: (start, end) for place, (start, end) in ranges.items() if start < end}
     if not wanted:
         return []
-    with duckdb.connect(":memory:", config={"memory_limit": MEMORY_LIMIT}) as engine:
+    with opened_engine(settings) as engine:
         for name in ("raw_clicks", "quarantined_clicks"):
             columns = ["log", "partition", "offset"]
             held = dataset_of(open_table(settings, name)).scanner(columns=columns, filter=in_ranges(wanted))

@@ -20,22 +20,22 @@ from domain.buckets import day_of, format_utc
 from domain.conservation import conservation_violations
 from domain.drift import explain, is_over_bar
 from domain.errors import UsageError
+from domain.identity import Place, place_of
 from domain.seals import Seal, current_seals
 from domain.settings import Settings
 from quality.archive_gaps import find_gaps
 from quality.findings import NAMED_AT_MOST, named
 from quality.outcome_tallies import read_tallies
 from quality.published import PublishedFigures
-from quality.slices import Place, Range, place_of
+from quality.slices import Range
 from warehouse.layout import dataset_of, open_table
 from warehouse.logs import current_log, read_logs
-from warehouse.marks import read_marks
+from warehouse.marks import ARCHIVE_QUERY, reached_offsets
 from warehouse.publications import latest_publication
 from warehouse.seals import read_seals
 
 Severity = Literal["error", "warn"]
 Hours = Sequence[datetime]
-ARCHIVE_QUERY = "archive"
 
 
 @dataclass(frozen=True)
@@ -221,9 +221,9 @@ def _behind_cut(settings: Settings, seals: Sequence[Seal]) -> list[str]:
     for place, end in ((place_of(text), end) for seal in seals for text, end in seal.cut.items()):
         ends[place] = max(end, ends.get(place, 0))
     looked_at = {
-        (log, partition): mark.offset + 1
+        (log, partition): end
         for log in {log for log, _ in ends}
-        for partition, mark in read_marks(settings, ARCHIVE_QUERY, log).items()
+        for partition, end in reached_offsets(settings, ARCHIVE_QUERY, log).items()
     }
     return [
         f"the archive is at {looked_at.get(place, 0)} of log {place[0]} partition {place[1]}, sealed up to {end}"

@@ -10,14 +10,13 @@ from collections.abc import Sequence
 from dataclasses import fields
 from datetime import datetime
 
-import pyarrow as pa
 import pyarrow.dataset as ds
 
 from domain.drift_history import HourError
 from domain.seals import Seal
 from domain.settings import Settings
 from warehouse.finality import published_seals
-from warehouse.layout import dataset_of, open_table
+from warehouse.layout import dataset_of, of_attempts, open_table
 
 COLUMNS = [field.name for field in fields(HourError)]
 
@@ -33,9 +32,7 @@ def seals_between(settings: Settings, start: datetime | None, end: datetime | No
 
 def read_errors(settings: Settings, seals: Sequence[Seal], advertiser_id: int | None = None) -> list[HourError]:
     """The errors of the hours of these seals, by hour and advertiser. Reads only."""
-    dates = pa.array(sorted({seal.hour.date() for seal in seals}), pa.date32())
-    attempts = pa.array([seal.attempt for seal in seals], pa.string())
-    is_ours = ds.field("click_date").isin(dates) & ds.field("attempt").isin(attempts)
+    is_ours = of_attempts({seal.hour: seal.attempt for seal in seals})
     if advertiser_id is not None:
         is_ours &= ds.field("advertiser_id") == advertiser_id
     rows = dataset_of(open_table(settings, "drift")).to_table(columns=COLUMNS, filter=is_ours)

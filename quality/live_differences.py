@@ -12,14 +12,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any, Literal
 
 import duckdb
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from domain.buckets import HOUR, format_utc
+from domain.buckets import HOUR, MICROSECOND, format_utc, from_unix_micros
 from domain.counting import CountKey
 from domain.errors import UsageError
 from domain.identity import LogPosition
@@ -36,17 +36,16 @@ from quality.live_differences_sql import (
     OTHER_COPIES_SQL,
     TOTALS_SQL,
 )
-from quality.slices import in_hours, place_of
+from quality.slices import in_hours
+from warehouse.cut_ends import cut_ends
+from warehouse.duck_engine import opened_engine
 from warehouse.finality import published_seals
 from warehouse.layout import dataset_of, open_table
+from warehouse.schema import INSTANT
 
-MEMORY_LIMIT = "512MB"
 Side = Literal["live", "final"]
 Cause = Literal["late", "hour_sealed", "late_arrival", "dedup_horizon", "fraud", "winner", "missing", "extra"]
 
-_MICROSECOND = timedelta(microseconds=1)
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_INSTANT = pa.timestamp("us", tz="UTC")
 _POSITION = ["log", "partition", "offset"]
 _KEY = ["advertiser_id", "campaign_id", "ad_id", "minute", "country", "device"]
 _COLUMNS = {
@@ -156,9 +155,8 @@ def _published_seal(settings: Settings, hour: datetime) -> Seal:
 @contextmanager
 def _opened(settings: Settings, seal: Seal, advertiser_id: int | None) -> Iterator[duckdb.DuckDBPyConnection]:
     """An engine with table ``clicks``, and the rows of the hour that live and drift have."""
-    config = {"memory_limit": MEMORY_LIMIT, "temp_directory": str(settings.home / "scratch")}
     is_hour, is_attempt = in_hours([seal.hour]), ds.field("attempt") == seal.attempt
-    start, end = (pa.scalar(at, _INSTANT) for at in (seal.hour, seal.hour + HOUR))
+    start, end = (pa.scalar(at, INSTANT) for at in (seal.hour, seal.hour + HOUR))
     is_day = ds.field("click_date") == seal.hour.date()
     filters = {
         "raw_clicks": is_hour & (ds.field("kind") == "click"),
@@ -168,9 +166,8 @@ def _opened(settings: Settings, seal: Seal, advertiser_id: int | None) -> Iterat
         "drift": is_day & is_attempt,
     }
     is_theirs = ds.scalar(True) if advertiser_id is None else ds.field("advertiser_id") == advertiser_id
-    with duckdb.connect(":memory:", config=config) as engine:
-        engine.execute("SET TimeZone = 'UTC'")
-        engine.register("cut", _cut(seal))
+    with opened_engine(settings) as engine:
+        engine.register("cut", cut_ends({seal.hour.hour: seal.cut}))
         for name, columns in _COLUMNS.items():
             rows = dataset_of(open_table(settings, name)).scanner(columns=columns, filter=filters[name] & is_theirs)
             engine.register(f"{name}_once", rows.to_reader())
@@ -181,15 +178,15 @@ def _opened(settings: Settings, seal: Seal, advertiser_id: int | None) -> Iterat
 
 def _find_first_copies(engine: duckdb.DuckDBPyConnection, settings: Settings, seal: Seal) -> None:
     """Whether any copy precedes a click within live's horizon, where that of the seal does not say it."""
-    horizon_us = settings.live_horizon // _MICROSECOND
+    horizon_us = settings.live_horizon // MICROSECOND
     is_live_longer = settings.live_horizon > timedelta(days=seal.horizon_days)
     engine.execute(ASKED_SQL, {"is_live_longer": is_live_longer})
     first_us, last_us = engine.execute(ASKED_SPAN_SQL).fetchall()[0]
-    since, until = (_EPOCH + timedelta(microseconds=us or 0) for us in (first_us, last_us))
+    since, until = (from_unix_micros(us or 0) for us in (first_us, last_us))
     since -= settings.live_horizon
     is_near = (ds.field("log_date") >= since.date()) & (ds.field("log_date") <= until.date())
-    is_near &= (ds.field("logged_at") >= pa.scalar(since, _INSTANT)) & (
-        ds.field("logged_at") <= pa.scalar(until, _INSTANT)
+    is_near &= (ds.field("logged_at") >= pa.scalar(since, INSTANT)) & (
+        ds.field("logged_at") <= pa.scalar(until, INSTANT)
     )
     columns = [*_POSITION, "identity", "logged_at"]
     copies = dataset_of(open_table(settings, "click_identities")).scanner(columns=columns, filter=is_near)
@@ -230,7 +227,7 @@ def _difference(row: Sequence[Any]) -> ClickDifference:
 
 def _key(row: Sequence[Any]) -> tuple[Any, ...]:
     """The parts of a key, its minute out of microseconds."""
-    return (*row[:3], _EPOCH + timedelta(microseconds=row[3]), *row[4:6])
+    return (*row[:3], from_unix_micros(row[3]), *row[4:6])
 
 
 def _key_difference(key: CountKey, rest: int) -> KeyDifference:
@@ -245,10 +242,3 @@ def _listed(clicks: Sequence[ClickDifference], keys: Sequence[KeyDifference]) ->
     for rest in keys:
         listed[rest.key.advertiser_id] += rest.clicks if rest.side == "live" else -rest.clicks
     return listed
-
-
-def _cut(seal: Seal) -> pa.Table:
-    ends = [(*place_of(place), end) for place, end in sorted(seal.cut.items())]
-    names = {"log": pa.int32(), "partition": pa.int32(), "end_offset": pa.int64()}
-    columns = zip(*ends, strict=True) if ends else ((),) * len(names)
-    return pa.table([pa.array(values, kind) for values, kind in zip(columns, names.values(), strict=True)], list(names))

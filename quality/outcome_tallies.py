@@ -10,16 +10,17 @@ from collections import defaultdict
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, time
 
-import duckdb
 import pyarrow as pa
 
 from domain.conservation import HourTally
+from domain.identity import place_of
 from domain.seals import Seal
 from domain.settings import Settings
-from quality.slices import in_hours, place_of
+from quality.slices import in_hours
+from warehouse.duck_engine import opened_engine
 from warehouse.layout import dataset_of, open_table
+from warehouse.schema import table_of
 
-MEMORY_LIMIT = "512MB"
 RAW, BILLABLE = "raw", "billable"
 COLUMNS = {
     "raw_clicks": ["click_date", "click_hour", "log", "partition", "offset", "advertiser_id"],
@@ -52,7 +53,7 @@ def read_tallies(settings: Settings, seals: Sequence[Seal]) -> list[HourTally]:
 
 def _sums(settings: Settings, seals: Sequence[Seal]) -> list[tuple[date, int, int, str, int]]:
     is_in_hours = in_hours(seal.hour for seal in seals)
-    with duckdb.connect(":memory:", config={"memory_limit": MEMORY_LIMIT}) as engine:
+    with opened_engine(settings) as engine:
         for name, columns in COLUMNS.items():
             rows = dataset_of(open_table(settings, name)).scanner(columns=columns, filter=is_in_hours)
             engine.register(name, rows.to_reader())
@@ -72,16 +73,11 @@ def _sealed(seals: Sequence[Seal]) -> pa.Table:
 
 
 def _cut(seals: Sequence[Seal]) -> pa.Table:
-    ends = [(seal.hour, *place_of(place), end) for seal in seals for place, end in seal.cut.items()]
-    return pa.table(
-        {
-            "click_date": pa.array([hour.date() for hour, *_ in ends], pa.date32()),
-            "click_hour": pa.array([hour.hour for hour, *_ in ends], pa.int32()),
-            "log": pa.array([log for _, log, _, _ in ends], pa.int32()),
-            "partition": pa.array([partition for _, _, partition, _ in ends], pa.int32()),
-            "end_offset": pa.array([end for *_, end in ends], pa.int64()),
-        }
-    )
+    ends = [
+        (seal.hour.date(), seal.hour.hour, *place_of(place), end) for seal in seals for place, end in seal.cut.items()
+    ]
+    types = {"click_date": pa.date32(), "click_hour": pa.int32(), "log": pa.int32(), "partition": pa.int32()}
+    return table_of(ends, {**types, "end_offset": pa.int64()})
 
 
 def _hour(click_date: date, click_hour: int) -> datetime:

@@ -9,20 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import pyarrow as pa
 import pyarrow.dataset as ds
 
+from domain.buckets import MICROSECOND
 from domain.conservation import HourTally
 from domain.outcomes import outcome_violations
 from domain.settings import Settings
 from warehouse.finality import published_seals
 from warehouse.layout import dataset_of, open_table
 from warehouse.outcomes import read_outcomes
-
-_INSTANT = pa.timestamp("us", tz="UTC")
-_MICROSECOND = timedelta(microseconds=1)
+from warehouse.schema import INSTANT
 
 
 @dataclass(frozen=True)
@@ -52,8 +51,8 @@ def read_hour_outcomes(settings: Settings, hours: Sequence[datetime], advertiser
 def read_quarantined(settings: Settings, start: datetime, end: datetime) -> Mapping[str, int]:
     """By reason the records that were logged in ``[start, end)`` and could not become events. Reads only."""
     log_date, logged_at = ds.field("log_date"), ds.field("logged_at")
-    is_near = (log_date >= start.date()) & (log_date <= (end - _MICROSECOND).date())
-    is_ours = is_near & (logged_at >= pa.scalar(start, _INSTANT)) & (logged_at < pa.scalar(end, _INSTANT))
+    is_near = (log_date >= start.date()) & (log_date <= (end - MICROSECOND).date())
+    is_ours = is_near & (logged_at >= pa.scalar(start, INSTANT)) & (logged_at < pa.scalar(end, INSTANT))
     reasons = dataset_of(open_table(settings, "quarantined_clicks")).to_table(columns=["reason"], filter=is_ours)
     counted = reasons.group_by("reason").aggregate([([], "count_all")]).sort_by("reason").to_pylist()
     return {row["reason"]: row["count_all"] for row in counted}

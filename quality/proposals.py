@@ -23,11 +23,9 @@ from warehouse.adjustments import read_adjustments
 from warehouse.hour_findings import read_findings
 from warehouse.layout import dataset_of, open_table
 from warehouse.logs import read_logs
-from warehouse.marks import read_marks
+from warehouse.marks import ARCHIVE_QUERY, reached_offsets
 from warehouse.periods import read_closed
 from warehouse.seals import read_seals
-
-ARCHIVE_QUERY = "archive"
 
 
 def read_proposals(
@@ -79,9 +77,9 @@ def _refuse_damage(recount: RawRecount, seal: Seal) -> None:
 
 def _archive_ends(settings: Settings) -> dict[str, int]:
     return {
-        f"{row.log}:{partition}": mark.offset + 1
+        f"{row.log}:{partition}": end
         for row in read_logs(settings)
-        for partition, mark in read_marks(settings, ARCHIVE_QUERY, row.log).items()
+        for partition, end in reached_offsets(settings, ARCHIVE_QUERY, row.log).items()
     }
 
 

@@ -9,7 +9,6 @@ from datetime import date, datetime
 from functools import cached_property
 from typing import Any, Literal
 
-import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
@@ -22,9 +21,10 @@ from domain.publications import Publication
 from domain.settings import Settings
 from quality.findings import NAMED_AT_MOST, named
 from quality.slices import in_hours
+from warehouse.duck_engine import opened_engine
 from warehouse.layout import dataset_of, table_uri
+from warehouse.schema import INSTANT
 
-MEMORY_LIMIT = "512MB"
 KEY = ", ".join(RollupKey._fields)
 UNEQUAL_SQL = f"""
 WITH finer AS (SELECT {KEY}, sum(clicks)::BIGINT AS clicks FROM finer_rows GROUP BY ALL)
@@ -40,6 +40,7 @@ class PublishedFigures:
 
     def __init__(self, settings: Settings, publication: Publication) -> None:
         self.publication = publication
+        self._settings = settings
         self._minute = self._open(settings, "final_clicks_minute", publication.minute_version)
         self._hour = self._open(settings, "final_clicks_hour", publication.hour_version)
         self._day = self._open(settings, "final_clicks_day", publication.day_version)
@@ -61,14 +62,14 @@ class PublishedFigures:
         if granularity == "day" and not self._hours(bucket_at) and not self._day.count_rows(filter=is_date):
             return []
         if granularity == "hour":
-            is_hour = is_date & (ds.field("hour") == pa.scalar(bucket_at, pa.timestamp("us", tz="UTC")))
+            is_hour = is_date & (ds.field("hour") == pa.scalar(bucket_at, INSTANT))
             coarse, finer = (
                 self._hour.scanner(filter=is_hour),
                 self._minute.scanner(filter=in_hours([bucket_at])),
             )
         else:
             coarse, finer = self._day.scanner(filter=is_date), self._hour.scanner(filter=is_date)
-        rows = _unequal_rows(coarse.to_reader(), finer.to_reader())
+        rows = _unequal_rows(self._settings, coarse.to_reader(), finer.to_reader())
         pairs = [RollupPair(RollupKey(*row[:5]), granularity, bucket_at, *row[5:7]) for row in rows]
         return named(rollup_violations(pairs), rows[0][-1] if rows else 0)
 
@@ -100,8 +101,10 @@ class PublishedFigures:
             ) from error
 
 
-def _unequal_rows(coarse: pa.RecordBatchReader, finer: pa.RecordBatchReader) -> list[tuple[Any, ...]]:
-    with duckdb.connect(":memory:", config={"memory_limit": MEMORY_LIMIT}) as engine:
+def _unequal_rows(
+    settings: Settings, coarse: pa.RecordBatchReader, finer: pa.RecordBatchReader
+) -> list[tuple[Any, ...]]:
+    with opened_engine(settings) as engine:
         engine.register("coarse_rows", coarse)
         engine.register("finer_rows", finer)
         return engine.execute(UNEQUAL_SQL).fetchall()

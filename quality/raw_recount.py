@@ -7,7 +7,6 @@ seals and published figures is ``recount.py``. Works hour by hour; what memory c
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -20,13 +19,15 @@ import duckdb
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from domain.buckets import format_utc
+from domain.buckets import MICROSECOND, format_utc, from_unix_micros, to_unix_micros
 from domain.errors import IntegrityError
+from domain.identity import place_of
 from domain.settings import Settings
 from quality.findings import NAMED_AT_MOST, named
 from quality.raw_payloads import DISAGREEMENTS_SQL, LOAD_SQL, REPEATS_SQL
-from quality.slices import place_of
+from warehouse.duck_engine import opened_engine
 from warehouse.layout import dataset_of, open_table, rows_of, tables_path
+from warehouse.schema import INSTANT, STATISTICS_GRAIN
 
 MEMORY_LIMIT = "1GB"
 FILES_AT_ONCE = 100
@@ -38,10 +39,6 @@ COUNTED_KINDS = ("click",)
 LATEST = timedelta(days=1)
 """Hardly any click is logged this long after it happened."""
 EMPTY_DIGEST = "0" * 64
-STATISTICS_GRAIN = timedelta(milliseconds=1)
-"""Writers cut instants in file statistics to this: a file may reach that much beyond what it says."""
-_MICROSECOND = timedelta(microseconds=1)
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 TABLES_SQL = """
 CREATE TABLE files (path VARCHAR PRIMARY KEY, hour_us BIGINT);
@@ -185,6 +182,7 @@ class RawRecount:
     """
 
     def __init__(self, settings: Settings, on_progress: Callable[[str], None]) -> None:
+        self._settings = settings
         self._folder = tables_path(settings) / "raw_clicks"
         self._dataset = dataset_of(open_table(settings, "raw_clicks"))
         self._verdicts = rows_of(open_table(settings, "fraud_verdicts")).select(VERDICT_COLUMNS)
@@ -194,14 +192,7 @@ class RawRecount:
         self._open = ExitStack()
 
     def __enter__(self) -> Self:
-        spill = self._open.enter_context(tempfile.TemporaryDirectory(prefix="tallystick-verify-"))
-        config: dict[str, Any] = {
-            "memory_limit": MEMORY_LIMIT,
-            "temp_directory": spill,
-            "autoload_known_extensions": False,
-        }
-        self._engine = self._open.enter_context(duckdb.connect(":memory:", config=config))
-        self._engine.execute("SET TimeZone = 'UTC'")
+        self._engine = self._open.enter_context(opened_engine(self._settings, MEMORY_LIMIT))
         self._engine.register("verdicts_once", self._verdicts)
         self._engine.execute(TABLES_SQL)
         self.newest_verdict_set = int(self._row("SELECT coalesce(max(set_version), 0) FROM verdicts")[0])
@@ -245,12 +236,12 @@ class RawRecount:
         self._engine.execute(FRAUD_SQL, {"verdict_set": verdict_set})
         self._load(self._files_of(hour))
         self._set_cut(cut)
-        first_us, until_us = self._row(SPAN_SQL, hour_us=_us(hour), kinds=list(kinds))
-        since_us = (first_us or 0) - horizon // _MICROSECOND
+        first_us, until_us = self._row(SPAN_SQL, hour_us=to_unix_micros(hour), kinds=list(kinds))
+        since_us = (first_us or 0) - horizon // MICROSECOND
         if first_us is not None:
             self._load(self._files_logged(since_us, until_us))
-        span = {"since_us": since_us, "until_us": until_us, "horizon_us": horizon // _MICROSECOND}
-        self._engine.execute(JUDGE_SQL, {"hour_us": _us(hour), "kinds": list(kinds), **span})
+        span = {"since_us": since_us, "until_us": until_us, "horizon_us": horizon // MICROSECOND}
+        self._engine.execute(JUDGE_SQL, {"hour_us": to_unix_micros(hour), "kinds": list(kinds), **span})
         self._has_outcomes = True
         return self._summary(hour)
 
@@ -260,8 +251,8 @@ class RawRecount:
         if not files:
             return []
         self._load(files)
-        unlike = self._read(DISAGREEMENTS_SQL, paths=list(files), hour_us=_us(hour))
-        repeats = self._rows(REPEATS_SQL, hour_us=_us(hour))
+        unlike = self._read(DISAGREEMENTS_SQL, paths=list(files), hour_us=to_unix_micros(hour))
+        repeats = self._rows(REPEATS_SQL, hour_us=to_unix_micros(hour))
         return [*_named(unlike, _about_row), *_named(repeats, _about_row)]
 
     def minute_differences(self, published: pa.RecordBatchReader) -> list[str]:
@@ -296,8 +287,8 @@ class RawRecount:
 
     def _files_logged(self, since_us: int, until_us: int) -> dict[str, datetime]:
         """Paths, with their hours, of the files that may hold rows logged in this time, by their statistics."""
-        since = pa.scalar(_at(since_us) - STATISTICS_GRAIN, pa.timestamp("us", tz="UTC"))
-        until = pa.scalar(_at(until_us), pa.timestamp("us", tz="UTC"))
+        since = pa.scalar(from_unix_micros(since_us) - STATISTICS_GRAIN, INSTANT)
+        until = pa.scalar(from_unix_micros(until_us), INSTANT)
         return self._files((ds.field("logged_at") >= since) & (ds.field("logged_at") <= until))
 
     def _files(self, condition: ds.Expression | None) -> dict[str, datetime]:
@@ -316,7 +307,7 @@ class RawRecount:
             if len(fresh) > FILES_AT_ONCE:
                 self._on_progress(f"reading raw files {first + 1} to {first + len(paths)} of {len(fresh)}")
             self._engine.executemany(
-                "INSERT OR IGNORE INTO files VALUES (?, ?)", [(path, _us(files[path])) for path in paths]
+                "INSERT OR IGNORE INTO files VALUES (?, ?)", [(path, to_unix_micros(files[path])) for path in paths]
             )
             self._read(LOAD_SQL, paths=paths)
             self._loaded.update((path, files[path]) for path in paths)
@@ -325,7 +316,7 @@ class RawRecount:
         """Makes room: a range is recounted in order as a rule. Whatever needs one of these files reads it again."""
         old = [path for path, of in self._loaded.items() if of < hour]
         if old:
-            self._engine.execute("DELETE FROM events WHERE hour_us < ?", [_us(hour)])
+            self._engine.execute("DELETE FROM events WHERE hour_us < ?", [to_unix_micros(hour)])
             self._engine.execute("CHECKPOINT")
             for path in old:
                 del self._loaded[path]
@@ -337,7 +328,7 @@ class RawRecount:
             self._engine.executemany("INSERT INTO cut VALUES (?, ?, ?)", rows)
 
     def _summary(self, hour: datetime) -> HourRecount:
-        raw, late, unreadable = self._row(RAW_COUNTS_SQL, hour_us=_us(hour))
+        raw, late, unreadable = self._row(RAW_COUNTS_SQL, hour_us=to_unix_micros(hour))
         by_reason = dict(self._rows(REASONS_SQL))
         billable = by_reason.pop(None, 0)
         (digest,) = self._row(DIGEST_SQL)
@@ -361,14 +352,6 @@ class RawRecount:
         return self._rows(sql, **parameters)[0]
 
 
-def _us(at: datetime) -> int:
-    return (at - _EPOCH) // _MICROSECOND
-
-
-def _at(us: int) -> datetime:
-    return _EPOCH + us * _MICROSECOND
-
-
 def _named(rows: list[tuple[Any, ...]], in_words: Callable[[tuple[Any, ...]], str]) -> list[str]:
     """The rows in words; the last value of each row counts all of them, the unnamed included."""
     return named([in_words(row) for row in rows], rows[0][-1] if rows else 0)
@@ -382,6 +365,6 @@ def _about_row(row: tuple[Any, ...]) -> str:
 def _about_key(row: tuple[Any, ...]) -> str:
     advertiser, campaign, ad, minute_us, country, device, stated, recounted, _ = row
     return (
-        f"minute {format_utc(_at(minute_us))}, advertiser {advertiser}, campaign {campaign}, ad {ad}, "
+        f"minute {format_utc(from_unix_micros(minute_us))}, advertiser {advertiser}, campaign {campaign}, ad {ad}, "
         f"country {country}, device {device}: published {stated}, recounted {recounted}"
     )

@@ -6,13 +6,10 @@ is ``domain/chain.py``. docs/seals.md tells a stranger how to do all of this wit
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TypeVar
-
-import pyarrow as pa
-from deltalake.exceptions import DeltaError
 
 from domain.buckets import day_of, format_utc
 from domain.errors import IntegrityError
@@ -26,12 +23,8 @@ from quality.adjusted import adjustment_differences
 from quality.closed_periods import close_differences
 from quality.published import PublishedFigures
 from quality.raw_recount import HourRecount, RawRecount
-from warehouse.adjustments import read_adjustments
-from warehouse.periods import read_closes
-from warehouse.publications import read_publications
-from warehouse.seals import read_seals
+from warehouse.heads import read_ledgers
 
-Row = TypeVar("Row")
 KNOWN_RULE_VERSION = 2
 """The rule that the recount knows; written down here again, not taken from the code that counts."""
 
@@ -62,7 +55,7 @@ def verify(
 
     ``kept_head`` is the hash of a seal that was kept elsewhere, ``head`` what was exported. Reads only.
     """
-    ledgers = _read_ledgers(settings)
+    ledgers = read_ledgers(settings)
     seals, publications = ledgers.seals, ledgers.publications
     yield _ledgers(ledgers, kept_head, head)
     if ledgers.adjustments:
@@ -77,25 +70,6 @@ def verify(
     for day in sorted({day_of(hour) for hour in hours}) if figures else []:
         differences = tuple(figures.violations("day", day)) if figures else ()
         yield Verdict(f"day {day.date()}", "published day = sum of its hours", differences)
-
-
-def _read(settings: Settings, name: str, read: Callable[[Settings], list[Row]]) -> list[Row]:
-    """A ledger, or an error that a person understands: whoever tampers with a file may leave it unreadable."""
-    try:
-        return read(settings)
-    except (pa.ArrowException, DeltaError, OSError, ValueError) as error:
-        raise IntegrityError(
-            f"table {name} cannot be read: {error}", "the ledger as it was written", "restore its files from a copy"
-        ) from error
-
-
-def _read_ledgers(settings: Settings) -> Ledgers:
-    return Ledgers(
-        seals=_read(settings, "seals", read_seals),
-        publications=_read(settings, "publications", read_publications),
-        adjustments=_read(settings, "adjustments", read_adjustments),
-        closes=_read(settings, "period_closes", read_closes),
-    )
 
 
 def _ledgers(ledgers: Ledgers, kept_head: str | None, exported: Head | None) -> Verdict:
@@ -132,8 +106,11 @@ def _beyond_seals(seals: Sequence[Seal], publications: Sequence[Publication]) ->
             f"publication {newest.number} shows seals up to {newest.seal_number}, there are {len(seals)}"
         )
     known_until: datetime | None = None
+    hours: set[datetime] = set()
+    unseen = deque(seals)
     for publication in publications:
-        hours = {seal.hour for seal in seals if seal.number <= publication.seal_number}
+        while unseen and unseen[0].number <= publication.seal_number:
+            hours.add(unseen.popleft().hour)
         sealed_until = final_until(hours, known_until)
         if publication.final_until != sealed_until:
             until = format_utc(sealed_until) if sealed_until else "nothing"

@@ -9,16 +9,10 @@ from functools import reduce
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-Place = tuple[int, int]
-"""Log and partition."""
+from domain.identity import Place
+
 Range = tuple[int, int]
 """First offset, and the one after the last."""
-
-
-def place_of(text: str) -> Place:
-    """The place that a cut writes as ``"log:partition"``."""
-    log, partition = text.split(":")
-    return int(log), int(partition)
 
 
 def in_hours(hours: Iterable[datetime]) -> ds.Expression:

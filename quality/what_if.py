@@ -87,13 +87,13 @@ class Supposition:
 
 
 class Sum(NamedTuple):
-    """Clicks of one advertiser with one outcome, and their price where the ad has one (else no currency, 0)."""
+    """Clicks of one advertiser with one outcome, and what they cost where the ad has a price (else no currency, 0)."""
 
     advertiser_id: int
     outcome: str
     currency: str | None
     clicks: int
-    price_micros: int
+    amount_micros: int
 
 
 @dataclass(frozen=True)
@@ -123,13 +123,13 @@ class AdvertiserEffect:
 
     billable_clicks: Change = field(default_factory=Change)
     excluded_clicks: defaultdict[str, Change] = field(default_factory=lambda: defaultdict(Change))
-    price_micros: defaultdict[str, Change] = field(default_factory=lambda: defaultdict(Change))
+    amounts_micros: defaultdict[str, Change] = field(default_factory=lambda: defaultdict(Change))
 
     def add(self, effect: AdvertiserEffect) -> None:
         """Takes another's figures in."""
         pairs = [(self.billable_clicks, effect.billable_clicks)]
         pairs += [(self.excluded_clicks[reason], change) for reason, change in effect.excluded_clicks.items()]
-        pairs += [(self.price_micros[currency], change) for currency, change in effect.price_micros.items()]
+        pairs += [(self.amounts_micros[currency], change) for currency, change in effect.amounts_micros.items()]
         for own, more in pairs:
             own.now, own.then = own.now + more.now, own.then + more.then
 
@@ -162,7 +162,7 @@ class Effects:
         is_billable = one.outcome == BILLABLE
         changes = [(of.billable_clicks if is_billable else of.excluded_clicks[one.outcome], one.clicks)]
         if is_billable and one.currency is not None:
-            changes.append((of.price_micros[one.currency], one.price_micros))
+            changes.append((of.amounts_micros[one.currency], one.amount_micros))
         for change, more in changes:
             setattr(change, side, getattr(change, side) + more)
 

@@ -19,12 +19,11 @@ from spark_jobs.transforms.lateness import literal_by_partition
 from spark_jobs.transforms.parse import click_date, click_hour, dimensions, identity, minted_at, parse_events
 from warehouse.held_offsets import held_offsets
 from warehouse.layout import table_uri
-from warehouse.marks import Mark, read_marks, write_marks
+from warehouse.marks import ARCHIVE_QUERY, Mark, read_marks, write_marks
 from warehouse.spark.append import append_rows
 from warehouse.table import Table
 from warehouse.tables import CLICK_IDENTITIES, QUARANTINED_CLICKS, RAW_CLICKS
 
-QUERY = "archive"
 _TABLES = (RAW_CLICKS, CLICK_IDENTITIES, QUARANTINED_CLICKS)
 _BELONGS = {
     RAW_CLICKS.name: "reason IS NULL",
@@ -43,7 +42,7 @@ class ArchiveBatches:
 
     def __init__(self, spark: SparkSession, settings: Settings, log: int, guard: BatchGuard) -> None:
         self._spark, self._settings, self._log, self.guard = spark, settings, log, guard
-        self._marks = read_marks(settings, QUERY, log)
+        self._marks = read_marks(settings, ARCHIVE_QUERY, log)
         self._own_marks = {table.name: self._read_own_mark(table) for table in _TABLES}
         self.rows = {table.name: 0 for table in _TABLES}
         self.stages = StageTimes()
@@ -98,14 +97,14 @@ class ArchiveBatches:
 
     def _move_marks(self, ends: dict[int, int], newest: dict[int, datetime]) -> None:
         self._marks |= {p: self._moved_mark(p, end, newest.get(p)) for p, end in ends.items() if end > 0}
-        write_marks(self._settings, QUERY, self._log, self._marks.values())
+        write_marks(self._settings, ARCHIVE_QUERY, self._log, self._marks.values())
         for own in self._own_marks.values():
             own.update({p: max(own.get(p, -1), mark.offset) for p, mark in self._marks.items()})
 
     def _moved_mark(self, partition: int, end: int, newest: datetime | None) -> Mark:
         old = self._marks.get(partition)
         offset = max(end - 1, old.offset if old else -1)
-        return Mark(QUERY, self._log, partition, offset, None, newest or (old.logged_at if old else None))
+        return Mark(ARCHIVE_QUERY, self._log, partition, offset, None, newest or (old.logged_at if old else None))
 
 
 def _raw_rows(events: DataFrame) -> DataFrame:

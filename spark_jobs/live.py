@@ -22,12 +22,10 @@ from spark_jobs.transforms.count import LIVE_KEY, partial_counts
 from spark_jobs.transforms.lateness import is_in_hours, judge_lateness, literal_by_partition
 from spark_jobs.transforms.parse import click_date, click_hour, identity, minute, parse_events
 from warehouse.layout import table_uri
-from warehouse.marks import Mark, read_marks, write_marks
+from warehouse.marks import LIVE_QUERY, Mark, read_marks, write_marks
 from warehouse.spark.append import append_rows
 from warehouse.spark.merge import PartialOverlapError, drop_counted, merge_counts
 from warehouse.tables import LATE_CLICKS, LIVE_CLICKS_MINUTE
-
-QUERY = "live"
 
 
 def first_copies(records: DataFrame, known_ads: DataFrame, horizon: timedelta) -> DataFrame:
@@ -82,7 +80,7 @@ class LiveBatches:
     ) -> None:
         self._settings, self._log, self.guard, self._sealed_hours = settings, log, guard, sealed_hours
         self._uri = table_uri(settings, LIVE_CLICKS_MINUTE.name)
-        self._marks = read_marks(settings, QUERY, log)
+        self._marks = read_marks(settings, LIVE_QUERY, log)
         self.totals = LiveTotals()
         self.stages = StageTimes()
 
@@ -146,8 +144,8 @@ class LiveBatches:
             highest = _latest(old and old.highest_clicked_at, seen.highest_clicked_at.get(partition))
             logged_at = _latest(old and old.logged_at, seen.appended_at.get(partition))
             self.totals.looked_at += end - 1 - (old.offset if old else -1)
-            self._marks[partition] = Mark(QUERY, self._log, partition, end - 1, highest, logged_at)
-        write_marks(self._settings, QUERY, self._log, self._marks.values())
+            self._marks[partition] = Mark(LIVE_QUERY, self._log, partition, end - 1, highest, logged_at)
+        write_marks(self._settings, LIVE_QUERY, self._log, self._marks.values())
 
 
 def _latest(*instants: datetime | None) -> datetime | None:

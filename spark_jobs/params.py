@@ -14,6 +14,7 @@ from typing import Any, Literal
 from domain.buckets import format_utc, hour_of, hours_between, parse_utc
 from domain.cases import check_case
 from domain.errors import UsageError
+from domain.texts import check_actor
 
 Action = Literal["seal", "verify", "revise", "publish", "blocked"]
 DEFAULT_ACTOR = "cli"
@@ -46,8 +47,7 @@ class ReconcileParams:
                 "an end after the first hour; the end itself is not included",
                 "swap them, or leave the end out for one hour",
             )
-        if not self.actor.strip():
-            raise UsageError("no actor", "the name of who asks; it goes into each seal", "give --actor")
+        check_actor(self.actor)
         if self.reason or self.case_id:
             self._check_case()
 

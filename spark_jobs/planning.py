@@ -17,22 +17,22 @@ import pyarrow.dataset as ds
 
 from domain.buckets import HOUR
 from domain.gate import GateFacts, Hole, expected_at, reasons_to_wait
+from domain.identity import Place, place_of
 from domain.seals import Seal, current_seals
 from domain.settings import Settings
-from quality.slices import Place, Range, in_hours, place_of
+from quality.slices import Range, in_hours
 from spark_jobs.params import HourPlan, ReconcileReceipt, receipt_of_plan
 from spark_jobs.reconcile_archive import ArchiveFindings, look_through_archive
 from spark_jobs.reconcile_log import BrokerLog, ClickLog, LogEnds
+from spark_jobs.stream_params import LOCK as STREAM_LOCK
 from warehouse.layout import dataset_of, open_table
 from warehouse.locks import is_locked
 from warehouse.logs import LogRow, TopicRecreatedError, read_logs
-from warehouse.marks import read_marks
+from warehouse.marks import ARCHIVE_QUERY, reached_offsets
 from warehouse.periods import read_closed
 from warehouse.publications import latest_publication
 from warehouse.seals import read_seals
 
-ARCHIVE_QUERY = "archive"
-STREAM_LOCK = "stream"
 POLL_SECONDS = 0.5
 
 
@@ -134,8 +134,7 @@ def _read_state(settings: Settings, log: ClickLog, wait_seconds: float) -> _LogS
 
 
 def _archive_ends(settings: Settings, row: LogRow) -> dict[int, int]:
-    marks = read_marks(settings, ARCHIVE_QUERY, row.log)
-    return {**row.first_offsets, **{partition: mark.offset + 1 for partition, mark in marks.items()}}
+    return {**row.first_offsets, **reached_offsets(settings, ARCHIVE_QUERY, row.log)}
 
 
 def _plan_counted(

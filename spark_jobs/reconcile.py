@@ -41,12 +41,11 @@ from spark_jobs.reconcile_verify import confirmation, differing_hours, verify_ho
 from spark_jobs.reconcile_written import written_attempt
 from warehouse.ads import ads_version
 from warehouse.layout import code_version
-from warehouse.locks import writer_lock
+from warehouse.locks import SEAL_LOCK, writer_lock
 from warehouse.publications import latest_publication
 from warehouse.spark.session import jvm_pid
 from warehouse.verifications import append_verifications
 
-LOCK = "reconcile"
 Progress = Callable[[str], None]
 """Told in a few words what was done, a line per date and step."""
 
@@ -86,7 +85,7 @@ def reconcile(
     stand.
     """
     started = time.monotonic()
-    with writer_lock(settings, LOCK) as lock:
+    with writer_lock(settings, SEAL_LOCK) as lock:
         driver = jvm_pid(spark)
         if driver is not None:
             lock.record_child(driver)

@@ -9,16 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import duckdb
-
+from domain.identity import Place
 from domain.settings import Settings
 from quality.archive_gaps import find_gaps
-from quality.slices import Place, Range, in_ranges
+from quality.slices import Range, in_ranges
+from warehouse.duck_engine import opened_engine
 from warehouse.layout import dataset_of, open_table
 
 NAMED_AT_MOST = 20
 """So many doubled and unidentified rows are named; the first one is enough to look for the cause."""
-MEMORY_LIMIT = "512MB"
 COLUMNS = {
     "raw_clicks": ["log", "partition", "offset", "kind"],
     "quarantined_clicks": ["log", "partition", "offset"],
@@ -56,8 +55,7 @@ def look_through_archive(settings: Settings, ranges: Mapping[Place, Range]) -> A
     wanted = {place: (start, end) for place, (start, end) in ranges.items() if start < end}
     if not wanted:
         return ArchiveFindings([], [], [])
-    config = {"memory_limit": MEMORY_LIMIT, "temp_directory": str(settings.home / "scratch")}
-    with duckdb.connect(":memory:", config=config) as engine:
+    with opened_engine(settings) as engine:
         for table, columns in COLUMNS.items():
             rows = dataset_of(open_table(settings, table)).scanner(columns=columns, filter=in_ranges(wanted))
             engine.register(table, rows.to_reader())

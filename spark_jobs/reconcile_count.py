@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 
 from pyspark import StorageLevel
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from domain.buckets import from_unix_micros
 from domain.errors import IntegrityError
 from domain.identity import click_identity
 from domain.settings import Settings
@@ -30,7 +31,6 @@ from warehouse.layout import table_uri
 from warehouse.verdicts import read_in_force
 
 EMPTY_DIGEST = "0" * 64
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -166,5 +166,5 @@ def _span(events: DataFrame, horizon: timedelta) -> LookBack:
     logged_us = F.unix_micros("logged_at")
     clicks = events.where(F.col("kind") == CLICK_KIND)
     (row,) = clicks.agg(F.min(logged_us), F.max(logged_us), F.count_if("is_old")).collect()
-    first, last = (_EPOCH + timedelta(microseconds=us or 0) for us in row[:2])
+    first, last = (from_unix_micros(us or 0) for us in row[:2])
     return LookBack(first, last, row[2], horizon)

@@ -19,12 +19,12 @@ import pyarrow.dataset as ds
 from domain.conservation import RollupKey
 from domain.counting import EXCLUSION_REASONS
 from domain.settings import Settings
-from quality.slices import place_of
 from spark_jobs.reconcile_attempt import Attempts
 from spark_jobs.transforms.cut import Cut
+from warehouse.cut_ends import cut_ends
+from warehouse.duck_engine import opened_engine
 from warehouse.layout import dataset_of, open_table
 
-MEMORY_LIMIT = "512MB"
 ROWS_AT_A_TIME = 10_000
 _KEY = ", ".join(RollupKey._fields)
 _POSITION = ("log", "partition", "offset")
@@ -158,7 +158,6 @@ def written_attempt(
     settings: Settings, day: date, cuts: Mapping[int, Cut], attempts: Attempts
 ) -> Iterator[WrittenAttempt]:
     """Opens what was written, as it is now, for as long as it is asked."""
-    config = {"memory_limit": MEMORY_LIMIT, "temp_directory": str(settings.home / "scratch")}
     is_day = ds.field("click_date") == day
     is_hour = is_day & ds.field("click_hour").isin(pa.array(sorted(cuts), pa.int32()))
     is_attempt = is_hour & ds.field("attempt").isin(sorted(attempts.values()))
@@ -169,18 +168,11 @@ def written_attempt(
         "live_clicks_minute": is_hour,
         "late_clicks": is_day,
     }
-    with duckdb.connect(":memory:", config=config) as engine:
-        engine.register("ends", _ends(cuts))
+    with opened_engine(settings) as engine:
+        engine.register("ends", cut_ends(cuts))
         for table, columns in _COLUMNS.items():
             rows = dataset_of(open_table(settings, table)).scanner(columns=list(columns), filter=filters[table])
             engine.register(f"{table}_once", rows.to_reader())
         for sql in (EXCLUDED_SQL, LATE_SQL, CLICKS_SQL, WRITTEN_SQL, TALLIES_SQL):
             engine.execute(sql)
         yield WrittenAttempt(engine)
-
-
-def _ends(cuts: Mapping[int, Cut]) -> pa.Table:
-    rows = [(hour, *place_of(place), end) for hour, cut in cuts.items() for place, end in cut.items()]
-    names = {"click_hour": pa.int32(), "log": pa.int32(), "partition": pa.int32(), "end_offset": pa.int64()}
-    columns = zip(*rows, strict=True) if rows else ((),) * len(names)
-    return pa.table([pa.array(values, kind) for values, kind in zip(columns, names.values(), strict=True)], list(names))

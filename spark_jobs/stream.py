@@ -22,17 +22,16 @@ from clicklog.topics import check_topics, topic_id
 from domain.errors import IntegrityError, TallystickError
 from domain.seals import current_seals
 from domain.settings import Settings
-from spark_jobs.archive import QUERY as ARCHIVE
 from spark_jobs.archive import ArchiveBatches, known_ads
 from spark_jobs.batch_guard import BatchGuard
 from spark_jobs.kafka_source import read_clicks
-from spark_jobs.live import QUERY as LIVE
 from spark_jobs.live import LiveBatches, first_copies
 from spark_jobs.stream_params import LOCK, StreamParams, StreamReceipt
 from warehouse.clock import now
 from warehouse.create import create_missing_tables, refuse_lost_tables
 from warehouse.locks import writer_lock
 from warehouse.logs import register_log
+from warehouse.marks import ARCHIVE_QUERY, LIVE_QUERY
 from warehouse.seals import read_seals
 from warehouse.spark.session import jvm_pid
 
@@ -128,10 +127,11 @@ def run_stream(
         first = first_offsets(settings, settings.clicks_topic)
         log = register_log(settings, settings.clicks_topic, found, first, now(), accept_new=params.accepts_new_log)
         guards = {
-            query: BatchGuard(settings, checkpoint_path(settings, log, query), found) for query in (ARCHIVE, LIVE)
+            query: BatchGuard(settings, checkpoint_path(settings, log, query), found)
+            for query in (ARCHIVE_QUERY, LIVE_QUERY)
         }
-        archive = ArchiveBatches(spark, settings, log, guards[ARCHIVE])
-        live = LiveBatches(settings, log, guards[LIVE], lambda: sorted(current_seals(read_seals(settings))))
+        archive = ArchiveBatches(spark, settings, log, guards[ARCHIVE_QUERY])
+        live = LiveBatches(settings, log, guards[LIVE_QUERY], lambda: sorted(current_seals(read_seals(settings))))
         queries = _start(settings, spark, params, archive=archive, live=live, partitions=sorted(first))
         _supervise(queries, on_batch, should_stop)
     return _receipt(log, archive, live, (now() - started_at).total_seconds())
@@ -151,10 +151,10 @@ def _start(
     live: LiveBatches,
     partitions: list[int],
 ) -> list[_Query]:
-    records = read_clicks(spark, settings, archive.next_offsets, partitions, ARCHIVE)
-    replayed = read_clicks(spark, settings, _one_horizon_back(settings, live), partitions, LIVE)
+    records = read_clicks(spark, settings, archive.next_offsets, partitions, ARCHIVE_QUERY)
+    replayed = read_clicks(spark, settings, _one_horizon_back(settings, live), partitions, LIVE_QUERY)
     copies = first_copies(replayed, known_ads(spark, settings), settings.live_horizon)
-    queries = [_Query(ARCHIVE, archive), _Query(LIVE, live)]
+    queries = [_Query(ARCHIVE_QUERY, archive), _Query(LIVE_QUERY, live)]
     queries[0].start(records, archive.guard.checkpoint, params, settings.trigger_seconds)
     try:
         queries[1].start(copies, live.guard.checkpoint, params, settings.trigger_seconds)
@@ -235,5 +235,5 @@ def _receipt(log: int, archive: ArchiveBatches, live: LiveBatches, duration_seco
         live_late_count=live.totals.late,
         next_offsets=archive.next_offsets,
         duration_seconds=duration_seconds,
-        stage_seconds={ARCHIVE: list(archive.stages.batches), LIVE: list(live.stages.batches)},
+        stage_seconds={ARCHIVE_QUERY: list(archive.stages.batches), LIVE_QUERY: list(live.stages.batches)},
     )

@@ -6,6 +6,7 @@ Belongs here: rows to adjustments and back, and the file that lines come in. Wha
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,14 +16,13 @@ from deltalake import DeltaTable
 from domain.adjustments import Adjustment, AdjustmentCase, AdjustmentLine, adjustments_of, chain_adjustments
 from domain.buckets import parse_utc
 from domain.errors import LedgerConflictError, UsageError
-from domain.events import MAX_INT64
+from domain.events import FIELDS, MAX_INT64
 from domain.periods import parse_period
 from domain.seals import current_seals
 from domain.settings import Settings
-from warehouse.closing import SEAL_LOCK
 from warehouse.layout import open_table, rows_of
 from warehouse.ledger import append_after
-from warehouse.locks import writer_lock
+from warehouse.locks import SEAL_LOCK, writer_lock
 from warehouse.periods import read_closed
 from warehouse.seals import read_seals
 
@@ -30,6 +30,7 @@ NAME = "adjustments"
 TEXTS = ("country", "device")
 IDS = ("advertiser_id", "campaign_id", "ad_id")
 KEYS = {"charge_hour", *IDS, *TEXTS, "delta_clicks"}
+_PATTERNS = {field.name: re.compile(field.pattern or "") for field in FIELDS if field.name in TEXTS}
 
 
 def adjust(
@@ -85,7 +86,7 @@ def _line(where: str, text: str) -> AdjustmentLine:
     try:
         said = json.loads(text)
         is_object = isinstance(said, dict) and said.keys() == KEYS
-        if is_object and _are_counts(said) and all(isinstance(said[name], str) and said[name] for name in TEXTS):
+        if is_object and _are_counts(said) and all(_PATTERNS[name].fullmatch(said[name]) for name in TEXTS):
             return AdjustmentLine(**said | {"charge_hour": parse_utc(said["charge_hour"])})
     except (ValueError, TypeError):
         pass

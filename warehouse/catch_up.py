@@ -11,9 +11,9 @@ from clicklog.offsets import end_offsets
 from domain.errors import TallystickError
 from domain.settings import Settings
 from warehouse.logs import current_log
-from warehouse.marks import read_marks
+from warehouse.marks import ARCHIVE_QUERY, LIVE_QUERY, reached_offsets
 
-QUERIES = ("archive", "live")
+QUERIES = (ARCHIVE_QUERY, LIVE_QUERY)
 WAIT_SECONDS = 600.0
 POLL_SECONDS = 1.0
 
@@ -29,8 +29,7 @@ def lag(settings: Settings, query: str, ends: dict[int, int]) -> dict[int, int]:
     log = current_log(settings, settings.clicks_topic)
     if log is None:
         return dict(ends)
-    marks = read_marks(settings, query, log.log)
-    reached = {**log.first_offsets, **{partition: mark.offset + 1 for partition, mark in marks.items()}}
+    reached = {**log.first_offsets, **reached_offsets(settings, query, log.log)}
     return {partition: max(end - reached.get(partition, 0), 0) for partition, end in ends.items()}
 
 

@@ -6,21 +6,21 @@ Belongs here: the order of the steps. What is required is ``domain/periods.py``,
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
-from domain.errors import UsageError
 from domain.periods import CloseRefusedError, Period, PeriodClose, close_of, closed_periods, reasons_against_close
 from domain.settings import Settings
+from domain.texts import check_actor
 from warehouse.filled_hours import filled_hours
 from warehouse.hour_findings import read_findings
-from warehouse.locks import writer_lock
+from warehouse.locks import SEAL_LOCK, writer_lock
 from warehouse.periods import append_close, read_closes
 from warehouse.publications import read_publications
 from warehouse.seals import read_seals
 
-SEAL_LOCK = "reconcile"
-"""The lock of the one who seals: while it is held, no seal appears between the look at the ledgers and the close."""
+RECOUNTED_WAIT_SECONDS = 600.0
+"""A close that was recounted waits for whoever seals just then: the recount may have taken hours."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,7 @@ class ClosePlan:
 
 def plan_close(settings: Settings, period: Period, actor: str, now: datetime) -> ClosePlan:
     """What closing the period now would do. Reads only."""
-    if not actor.strip():
-        raise UsageError("no actor", "the name of who closes the period", "give --actor")
+    check_actor(actor)
     closes, seals = read_closes(settings), read_seals(settings)
     proposed = [one.hour for one in read_findings(settings, period.hours)]
     reasons = reasons_against_close(
@@ -68,11 +67,12 @@ def close_period(
     """Closes the period, for ever. Atomic; a repeat is refused.
 
     ``recounted``: the close as it was planned when all hours were recounted, which takes a while.
-    ``CloseRefusedError`` names every reason against it, ``WriterBusyError`` who seals at this moment.
+    ``CloseRefusedError`` names every reason against it, ``WriterBusyError`` who seals at this moment (with
+    ``recounted``, after ten minutes of waiting).
     """
-    with writer_lock(settings, SEAL_LOCK):
+    with writer_lock(settings, SEAL_LOCK, RECOUNTED_WAIT_SECONDS if recounted is not None else 0):
         plan = plan_close(settings, period, actor, clock())
-        close = plan.required()
+        close = replace(plan.required(), closed_at=clock())  # the look above takes a while in a month of many clicks
         if recounted is not None and recounted.root_digest != close.root_digest:
             raise CloseRefusedError(period, ["hours of it were sealed anew while it was recounted"])
         return append_close(settings, close, plan.close_count)

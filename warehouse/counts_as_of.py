@@ -21,7 +21,7 @@ from domain.settings import Settings
 from warehouse.counts_answer import CountsAnswer, Finality, PastAnswer
 from warehouse.counts_query import CountsQuery
 from warehouse.counts_sql import CountsEngine, too_large
-from warehouse.layout import dataset_of, open_table
+from warehouse.layout import dataset_of, of_attempts, open_table
 from warehouse.periods import read_closes
 from warehouse.publications import read_publications
 from warehouse.ranges import ATTEMPT_TABLE, FinalRange, Slice
@@ -81,12 +81,11 @@ def _later_errors(settings: Settings, query: CountsQuery, seals: Sequence[Seal],
     """Live against final by these seals, of the advertiser that is asked for; of all, where none is."""
     if not seals or query.ad_ids == frozenset():
         return []
-    dates = pa.array(sorted({seal.hour.date() for seal in seals}), pa.date32())
-    attempts = pa.array([seal.attempt for seal in seals], pa.string())
-    is_ours = ds.field("click_date").isin(dates) & ds.field("attempt").isin(attempts)
+    is_ours = of_attempts({seal.hour: seal.attempt for seal in seals})
     if query.advertiser_id is not None:
         is_ours &= ds.field("advertiser_id") == query.advertiser_id
-    rows = dataset_of(open_table(settings, "drift")).to_table(columns=ERROR_COLUMNS, filter=is_ours)
+    drift = dataset_of(open_table(settings, "drift")).scanner(columns=ERROR_COLUMNS, filter=is_ours)
+    rows = drift.head(max_rows + 1)
     if rows.num_rows > max_rows:
         raise too_large(f"live against final of more than {max_rows:,} hours of advertisers", max_rows)
     return rows.sort_by([("hour", "ascending"), ("advertiser_id", "ascending")]).to_pylist()

@@ -7,7 +7,7 @@ Belongs here: which files and rows of a slice are read, and the SQL that sums th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import duckdb
@@ -17,12 +17,13 @@ from deltalake import DeltaTable
 from pyarrow.dataset import Dataset, Expression
 from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
 
-from domain.buckets import BUCKET_LENGTH
+from domain.buckets import BUCKET_LENGTH, MICROSECOND, to_unix_micros
 from domain.errors import UsageError
 from domain.settings import Settings
 from warehouse.counts_query import CountsQuery
 from warehouse.layout import table_uri
 from warehouse.ranges import BUCKET_COLUMN, FinalRange, Slice
+from warehouse.schema import INSTANT
 
 MEMORY_LIMIT = "512MB"
 ENGINE_CONFIG: dict[str, Any] = {
@@ -57,9 +58,6 @@ LIMIT {limit}
 ATTEMPTS_SQL = "SELECT attempt, sum(clicks)::BIGINT FROM attempt_rows GROUP BY attempt"
 """What each attempt came to."""
 
-_MICROSECOND = timedelta(microseconds=1)
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_INSTANT = pa.timestamp("us", tz="UTC")
 _BUCKET_US = {
     table: f"epoch_us({column}::TIMESTAMP)" if column == "click_date" else f"epoch_us({column})"
     for table, column in BUCKET_COLUMN.items()
@@ -91,7 +89,7 @@ class CountsEngine:
                 raise too_large(f"an answer that takes more than {MEMORY_LIMIT} to add up", max_rows) from error
         if found.num_rows > max_rows:
             raise too_large(f"an answer of more than {max_rows:,} rows", max_rows)
-        return found.set_column(0, "bucket", found.column("bucket_us").cast(_INSTANT))
+        return found.set_column(0, "bucket", found.column("bucket_us").cast(INSTANT))
 
     def attempt_sums(self, part: Slice, snapshot: DeltaTable) -> dict[str, int]:
         """By attempt the clicks of a slice of attempts, whoever they belong to; those without clicks are absent."""
@@ -118,7 +116,7 @@ def too_large(found: str, max_rows: int) -> AnswerTooLargeError:
 
 def _files_of(part: Slice) -> list[tuple[str, str, Any]]:
     """What files are pruned by: the partition exactly, then the statistics that each file has of its buckets."""
-    first, last = part.start, part.end - _MICROSECOND
+    first, last = part.start, part.end - MICROSECOND
     files: list[tuple[str, str, Any]] = [("click_date", ">=", first.date()), ("click_date", "<=", last.date())]
     column = BUCKET_COLUMN[part.table]
     if column == "minute" and first.date() == last.date():
@@ -144,12 +142,12 @@ def _selection(query: CountsQuery, part: Slice) -> Expression:
 
 
 def _bound(part: Slice, at: datetime) -> pa.Scalar[Any]:
-    return pa.scalar(at.date()) if BUCKET_COLUMN[part.table] == "click_date" else pa.scalar(at, _INSTANT)
+    return pa.scalar(at.date()) if BUCKET_COLUMN[part.table] == "click_date" else pa.scalar(at, INSTANT)
 
 
 def _answer_sql(query: CountsQuery, parts: Sequence[Slice], limit: int) -> str:
     """Made of column names out of our own tables and of whole numbers; no text of a caller gets into it."""
-    length_us = BUCKET_LENGTH[query.granularity] // _MICROSECOND
+    length_us = BUCKET_LENGTH[query.granularity] // MICROSECOND
     keys = "".join(f", {column}" for column in query.group_columns)
     fields = "".join(f", '{column}': {column}" for column in query.group_columns)
     slices = " UNION ALL ".join(
@@ -161,10 +159,6 @@ def _answer_sql(query: CountsQuery, parts: Sequence[Slice], limit: int) -> str:
 
 def _final_bounds(final: FinalRange | None) -> dict[str, int | None]:
     return {
-        "final_from_us": None if final is None else _microseconds(final.start),
-        "final_until_us": None if final is None else _microseconds(final.until),
+        "final_from_us": None if final is None else to_unix_micros(final.start),
+        "final_until_us": None if final is None else to_unix_micros(final.until),
     }
-
-
-def _microseconds(at: datetime) -> int:
-    return (at - _EPOCH) // _MICROSECOND

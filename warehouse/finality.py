@@ -23,7 +23,5 @@ def published_seals(settings: Settings) -> dict[datetime, Seal]:
 
 def unsealed_hours(settings: Settings, hours: Sequence[datetime]) -> list[datetime]:
     """Those of ``hours`` (starts, UTC) that are not both sealed and published."""
-    publication = latest_publication(settings)
-    published = publication.seal_number if publication else 0
-    sealed = {hour for hour, seal in current_seals(read_seals(settings)).items() if seal.seal_number <= published}
-    return [hour for hour in hours if hour not in sealed]
+    published = published_seals(settings)
+    return [hour for hour in hours if hour not in published]

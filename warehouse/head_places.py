@@ -41,7 +41,7 @@ class HeadPlace(Protocol):
         """Where a file is, for people. Pure."""
 
 
-def place_of(target: str, retain_until: datetime | None) -> HeadPlace:
+def head_place(target: str, retain_until: datetime | None) -> HeadPlace:
     """The place that a setting or option names. Only an object store can promise to keep a file until some time."""
     if target.startswith(S3):
         return _Bucket(target, retain_until)

@@ -6,19 +6,26 @@ says is ``domain/heads.py``, the places are ``warehouse/head_places.py``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import TypeVar
+
+import pyarrow as pa
+from deltalake.exceptions import DeltaError
 
 from domain.chain import broken_links
 from domain.errors import IntegrityError, UsageError
 from domain.heads import Head, Ledgers, head_of, missing_of, parse_head
 from domain.settings import Settings
 from warehouse.adjustments import read_adjustments
-from warehouse.head_places import place_of
+from warehouse.head_places import head_place
 from warehouse.layout import code_version
 from warehouse.periods import read_closes
 from warehouse.publications import read_publications
 from warehouse.seals import read_seals
+
+Row = TypeVar("Row")
 
 
 @dataclass(frozen=True)
@@ -31,13 +38,22 @@ class HeadReceipt:
 
 
 def read_ledgers(settings: Settings) -> Ledgers:
-    """The append-only ledgers."""
-    return Ledgers(
-        seals=read_seals(settings),
-        publications=read_publications(settings),
-        adjustments=read_adjustments(settings),
-        closes=read_closes(settings),
-    )
+    """The append-only ledgers. ``IntegrityError`` if one cannot be read."""
+    # Each before those that it speaks of: whatever is appended meanwhile, nothing seems to rest on what is not there.
+    adjustments = _read(settings, "adjustments", read_adjustments)
+    closes = _read(settings, "period_closes", read_closes)
+    publications = _read(settings, "publications", read_publications)
+    return Ledgers(_read(settings, "seals", read_seals), publications, adjustments, closes)
+
+
+def _read(settings: Settings, name: str, read: Callable[[Settings], list[Row]]) -> list[Row]:
+    """A ledger, or an error that a person understands: whoever tampers with a file may leave it unreadable."""
+    try:
+        return read(settings)
+    except (pa.ArrowException, DeltaError, OSError, ValueError) as error:
+        raise IntegrityError(
+            f"table {name} cannot be read: {error}", "the ledger as it was written", "restore its files from a copy"
+        ) from error
 
 
 def export_head(settings: Settings, target: str, at: datetime, retain_until: datetime | None = None) -> HeadReceipt:
@@ -49,7 +65,7 @@ def export_head(settings: Settings, target: str, at: datetime, retain_until: dat
     """
     if retain_until is None and settings.head_retention_days:
         retain_until = at + timedelta(days=settings.head_retention_days)
-    place = place_of(target, retain_until)
+    place = head_place(target, retain_until)
     newest = place.newest_name()
     kept = parse_head(newest, place.read(newest)) if newest is not None else None
     ledgers = read_ledgers(settings)  # after what is kept: whoever keeps a newer one meanwhile is no contradiction

@@ -8,13 +8,10 @@ from __future__ import annotations
 
 from datetime import datetime
 
-import duckdb
-
 from domain.settings import Settings
+from warehouse.duck_engine import opened_engine
 from warehouse.layout import dataset_of, open_table
 from warehouse.table import Table
-
-MEMORY_LIMIT = "512MB"
 
 
 def held_offsets(settings: Settings, table: Table, log: int, since: datetime | None) -> dict[int, int]:
@@ -23,7 +20,7 @@ def held_offsets(settings: Settings, table: Table, log: int, since: datetime | N
     ``table`` has the columns log, partition, offset and logged_at. ``since`` None reads the whole table.
     """
     condition, values = ("log = ?", [log]) if since is None else ("log = ? AND logged_at >= ?", [log, since])
-    with duckdb.connect(":memory:", config={"memory_limit": MEMORY_LIMIT}) as engine:
+    with opened_engine(settings) as engine:
         engine.register("held", dataset_of(open_table(settings, table.name)))
         question = f'SELECT "partition", max("offset") FROM held WHERE {condition} GROUP BY ALL'  # noqa: S608 # no input
         return dict(engine.execute(question, values).fetchall())

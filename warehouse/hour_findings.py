@@ -16,19 +16,30 @@ import pyarrow.dataset as ds
 
 from domain.buckets import hours_by_day
 from domain.identity import LogPosition
-from domain.proposals import ChangedVerdict, Findings, changed_verdicts
+from domain.proposals import ChangedSpan, ChangedVerdict, Findings, changed_spans
 from domain.seals import Seal, current_seals
 from domain.settings import Settings
 from domain.verdicts import ClickTarget
+from warehouse.cut_ends import cut_ends
+from warehouse.duck_engine import opened_engine
 from warehouse.layout import dataset_of, open_table
 from warehouse.proposal_dismissals import dismissed_keys
+from warehouse.schema import table_of
 from warehouse.seals import read_seals
-from warehouse.verdicts import current_set, read_in_force
+from warehouse.verdicts import current_set, read_verdicts
 from warehouse.verifications import read_verifications
 
-MEMORY_LIMIT = "512MB"
 _POSITION = list(LogPosition._fields)
-_PLACE: dict[str, pa.DataType] = {"log": pa.int32(), "partition": pa.int32()}
+_CHANGED: dict[str, pa.DataType] = {
+    "number": pa.int64(),
+    "first_set": pa.int64(),
+    "end_set": pa.int64(),
+    "impression_id": pa.string(),
+    "ad_id": pa.int64(),
+    "log": pa.int32(),
+    "partition": pa.int32(),
+    "offset": pa.int64(),
+}
 
 LATE_SQL = """
 SELECT click_hour, log, partition, "offset" FROM raw_clicks LEFT JOIN ends USING (click_hour, log, partition)
@@ -42,8 +53,10 @@ WITH counted AS (
     ANTI JOIN excluded USING (log, partition, "offset")
     WHERE "offset" < end_offset AND kind = 'click'
 )
-SELECT click_hour, number FROM counted JOIN changed USING (verdict_set, impression_id, ad_id)
-UNION SELECT click_hour, number FROM counted JOIN changed USING (verdict_set, log, partition, "offset")
+SELECT click_hour, number FROM counted JOIN changed USING (impression_id, ad_id)
+WHERE verdict_set >= first_set AND verdict_set < end_set
+UNION SELECT click_hour, number FROM counted JOIN changed USING (log, partition, "offset")
+WHERE verdict_set >= first_set AND verdict_set < end_set
 ORDER BY ALL
 """
 """By hour which of the changed verdicts are about a click that was counted, or left out as fraud, and so may change."""
@@ -59,24 +72,16 @@ def read_findings(settings: Settings, hours: Collection[datetime] | None = None)
         held = {hour: held[hour] for hour in hours if hour in held}
     known = _known_sets(settings, held)
     newest = current_set(settings)
-    since = {one: _changed_since(settings, one, newest) for one in set(known.values())}
-    config: dict[str, Any] = {"memory_limit": MEMORY_LIMIT, "temp_directory": str(settings.home / "scratch")}
+    others = {verdict_set for verdict_set in known.values() if verdict_set != newest}
+    spans = changed_spans(read_verdicts(settings, max(newest, *others)), newest) if others else []
     found: list[Findings] = []
-    with duckdb.connect(":memory:", config=config) as engine:
+    with opened_engine(settings) as engine:
+        engine.register("changed", _targets(spans))
         for day, of_day in hours_by_day(list(held)).items():
             look = _Day(settings, engine, day, [held[hour] for hour in of_day])
-            found += look.findings({hour.hour: known[hour] for hour in of_day}, since)
+            found += look.findings({hour.hour: known[hour] for hour in of_day if known[hour] != newest}, spans)
     dismissed = dismissed_keys(settings) if found else set()
     return [one for one in found if (one.hour, one.digest) not in dismissed]
-
-
-def _changed_since(settings: Settings, verdict_set: int, newest: int) -> list[ChangedVerdict]:
-    """What holds at the newest set and did not at an earlier one, or the reverse."""
-    if verdict_set == newest:
-        return []
-    before, after = (read_in_force(settings, one) for one in (verdict_set, newest))
-    changed = changed_verdicts(before, after)
-    return sorted(changed.values(), key=lambda one: (isinstance(one.target, ClickTarget), one.target))
 
 
 def _known_sets(settings: Settings, held: Mapping[datetime, Seal]) -> dict[datetime, int]:
@@ -94,35 +99,30 @@ class _Day:
     def __init__(self, settings: Settings, engine: duckdb.DuckDBPyConnection, day: date, seals: Sequence[Seal]) -> None:
         self._settings, self._engine, self._day = settings, engine, day
         self._seals = {seal.hour.hour: seal for seal in seals}
-        self._engine.register("ends", _ends(self._seals))
+        self._engine.register("ends", cut_ends({hour: seal.cut for hour, seal in self._seals.items()}))
 
-    def findings(self, known: Mapping[int, int], since: Mapping[int, Sequence[ChangedVerdict]]) -> list[Findings]:
-        """``known``: by hour of the day the set that it was counted with; ``since``: by set what has changed."""
+    def findings(self, behind: Mapping[int, int], spans: Sequence[ChangedSpan]) -> list[Findings]:
+        """``behind``: by hour of the day the set that it was counted with, where that is not the newest one."""
         self._register("raw_clicks", self._seals, ["click_hour", *_POSITION])
         late: dict[int, list[LogPosition]] = {}
         for hour, *place in self._engine.execute(LATE_SQL).fetchall():
             late.setdefault(hour, []).append(LogPosition(*place))
-        touched = self._touched({hour: one for hour, one in known.items() if since[one]}, since)
+        touched = self._touched(behind, spans) if behind and spans else {}
         return [
             Findings(seal.hour, seal.seal_number, tuple(late.get(hour, ())), tuple(touched.get(hour, ())))
             for hour, seal in sorted(self._seals.items())
             if hour in late or hour in touched
         ]
 
-    def _touched(
-        self, known: Mapping[int, int], since: Mapping[int, Sequence[ChangedVerdict]]
-    ) -> dict[int, list[ChangedVerdict]]:
-        found: dict[int, list[ChangedVerdict]] = {}
-        if not known:
-            return found
-        self._engine.register("hours", pa.table({"click_hour": list(known), "verdict_set": list(known.values())}))
-        self._engine.register("changed", _targets({one: since[one] for one in set(known.values())}))
-        attempts = [self._seals[hour].attempt for hour in known]
+    def _touched(self, behind: Mapping[int, int], spans: Sequence[ChangedSpan]) -> dict[int, list[ChangedVerdict]]:
+        self._engine.register("hours", pa.table({"click_hour": list(behind), "verdict_set": list(behind.values())}))
+        attempts = [self._seals[hour].attempt for hour in behind]
         is_out = ds.field("attempt").isin(attempts) & (ds.field("reason") != "fraud")
-        self._register("click_exclusions", known, _POSITION, is_out, name="excluded")
-        self._register("raw_clicks", known, ["click_hour", *_POSITION, "impression_id", "ad_id", "kind"])
+        self._register("click_exclusions", behind, _POSITION, is_out, name="excluded")
+        self._register("raw_clicks", behind, ["click_hour", *_POSITION, "impression_id", "ad_id", "kind"])
+        found: dict[int, list[ChangedVerdict]] = {}
         for hour, number in self._engine.execute(TOUCHED_SQL).fetchall():
-            found.setdefault(hour, []).append(since[known[hour]][number])
+            found.setdefault(hour, []).append(spans[number].changed)
         return found
 
     def _register(
@@ -144,27 +144,11 @@ class _Day:
         self._engine.register(name or table, rows.to_reader())
 
 
-def _ends(seals: Mapping[int, Seal]) -> pa.Table:
-    rows = []
-    for hour, seal in seals.items():
-        for place, end in seal.cut.items():
-            log, partition = map(int, place.split(":"))
-            rows.append((hour, log, partition, end))
-    return _table(rows, {"click_hour": pa.int32(), **_PLACE, "end_offset": pa.int64()})
-
-
-def _targets(since: Mapping[int, Sequence[ChangedVerdict]]) -> pa.Table:
-    """A row for each changed verdict: of a click the place is null, and the reverse."""
+def _targets(spans: Sequence[ChangedSpan]) -> pa.Table:
+    """A row for each span: of a click the place is null, and the reverse."""
     rows: list[tuple[Any, ...]] = []
-    for verdict_set, changed in since.items():
-        for number, one in enumerate(changed):
-            of_click = isinstance(one.target, ClickTarget)
-            target = (*one.target, None, None, None) if of_click else (None, None, *one.target)
-            rows.append((verdict_set, number, *target))
-    click: dict[str, pa.DataType] = {"impression_id": pa.string(), "ad_id": pa.int64()}
-    return _table(rows, {"verdict_set": pa.int64(), "number": pa.int64(), **click, **_PLACE, "offset": pa.int64()})
-
-
-def _table(rows: Sequence[tuple[Any, ...]], types: Mapping[str, pa.DataType]) -> pa.Table:
-    columns = zip(*rows, strict=True) if rows else ((),) * len(types)
-    return pa.table([pa.array(values, kind) for values, kind in zip(columns, types.values(), strict=True)], list(types))
+    for number, (first_set, end_set, changed) in enumerate(spans):
+        of_click = isinstance(changed.target, ClickTarget)
+        target = (*changed.target, None, None, None) if of_click else (None, None, *changed.target)
+        rows.append((number, first_set, end_set, *target))
+    return table_of(rows, _CHANGED)

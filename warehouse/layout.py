@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Mapping
+from datetime import datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -15,9 +17,9 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 import pyarrow as pa
+import pyarrow.dataset as ds
 from deltalake import DeltaTable, QueryBuilder
 from deltalake.exceptions import TableNotFoundError
-from pyarrow.dataset import Dataset
 from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
 
 from domain.errors import SettingError, TallystickError
@@ -70,7 +72,7 @@ def open_table(settings: Settings, name: str) -> DeltaTable:
         ) from error
 
 
-def dataset_of(snapshot: DeltaTable) -> Dataset:
+def dataset_of(snapshot: DeltaTable) -> ds.Dataset:
     """A snapshot as an Arrow dataset, for scans with filters and for DuckDB.
 
     Read through Arrow's own file system: with the default one, which is written in Python, Arrow's threads call into
@@ -78,6 +80,12 @@ def dataset_of(snapshot: DeltaTable) -> Dataset:
     """
     folder = url2pathname(urlsplit(snapshot.table_uri).path)
     return snapshot.to_pyarrow_dataset(filesystem=SubTreeFileSystem(folder, LocalFileSystem()))
+
+
+def of_attempts(attempts: Mapping[datetime, str]) -> ds.Expression:
+    """Rows of these attempts, given by hour; files of other dates are not opened."""
+    dates = pa.array(sorted({hour.date() for hour in attempts}), pa.date32())
+    return ds.field("click_date").isin(dates) & ds.field("attempt").isin(pa.array(list(attempts.values()), pa.string()))
 
 
 def rows_of(snapshot: DeltaTable) -> pa.Table:

@@ -26,6 +26,8 @@ from domain.errors import WriterBusyError
 from domain.settings import Settings
 from warehouse.clock import now
 
+SEAL_LOCK = "reconcile"
+"""Held by whoever seals, closes or adjusts: no seal appears between their look at the ledgers and what they append."""
 POLL_SECONDS = 0.05
 ASK_SECONDS = 1.0
 """``is_locked`` holds a lock for a moment; a writer that meets it tries again for this long before it gives up."""

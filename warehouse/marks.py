@@ -19,6 +19,8 @@ from warehouse.layout import open_table, rows_of
 from warehouse.schema import arrow_rows
 from warehouse.tables.stream_marks import STREAM_MARKS
 
+ARCHIVE_QUERY, LIVE_QUERY = "archive", "live"
+"""Names of the two queries."""
 COMMITS_PER_VACUUM = 500
 """Every so many versions the files that were replaced more than ten minutes ago are deleted."""
 
@@ -38,6 +40,11 @@ class Mark:
 def read_marks(settings: Settings, query: str, log: int) -> dict[int, Mark]:
     """The marks of one query and log by partition; empty before its first batch."""
     return _marks(open_table(settings, STREAM_MARKS.name), query, log)
+
+
+def reached_offsets(settings: Settings, query: str, log: int) -> dict[int, int]:
+    """By partition the offset after the last one that a query has looked at; empty before its first batch."""
+    return {partition: mark.offset + 1 for partition, mark in read_marks(settings, query, log).items()}
 
 
 def write_marks(settings: Settings, query: str, log: int, marks: Iterable[Mark]) -> None:

@@ -6,18 +6,17 @@ Belongs here: rows to tallies and back. What must hold of them is ``domain/outco
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.dataset as ds
 from deltalake import write_deltalake
 
 from domain.conservation import HourTally
 from domain.counting import EXCLUSION_REASONS
 from domain.settings import Settings
-from warehouse.layout import dataset_of, open_table
+from warehouse.layout import dataset_of, of_attempts, open_table
 from warehouse.schema import arrow_rows, arrow_schema
 from warehouse.tables.click_outcomes_hour import CLICK_OUTCOMES_HOUR
 
@@ -36,15 +35,9 @@ def append_outcomes(settings: Settings, batches: Iterable[Iterable[tuple[str, Ho
 
 def read_outcomes(settings: Settings, attempts: Mapping[datetime, str]) -> list[HourTally]:
     """The tallies of these attempts, by hour and advertiser. ``attempts``: by hour."""
-    dates = pa.array(sorted({hour.date() for hour in attempts}), pa.date32())
-    is_ours = ds.field("click_date").isin(dates) & _is_one_of(attempts.values())
-    rows = dataset_of(open_table(settings, CLICK_OUTCOMES_HOUR.name)).to_table(filter=is_ours)
+    rows = dataset_of(open_table(settings, CLICK_OUTCOMES_HOUR.name)).to_table(filter=of_attempts(attempts))
     ordered = rows.sort_by([("hour", "ascending"), ("advertiser_id", "ascending")])
     return [_tally(row) for row in ordered.to_pylist()]
-
-
-def _is_one_of(attempts: Collection[str]) -> ds.Expression:
-    return ds.field("attempt").isin(pa.array(sorted(attempts), pa.string()))
 
 
 def _row(attempt: str, tally: HourTally) -> dict[str, Any]:

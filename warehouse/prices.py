@@ -19,16 +19,16 @@ from domain.errors import IntegrityError
 from domain.events import MAX_INT64
 from domain.prices import PriceHistory, PriceRow
 from domain.settings import Settings
+from warehouse.duck_engine import opened_engine
 from warehouse.layout import dataset_of, open_table
+from warehouse.schema import INSTANT
 
-MEMORY_LIMIT = "512MB"
-_INSTANT = pa.timestamp("us", tz="UTC")
 _MONEY: dict[str, pa.DataType] = {"price_micros": pa.int64(), "currency": pa.string(), "amount_micros": pa.int64()}
 MONEY = pa.schema(_MONEY)
 """Columns that pricing adds: all null where the ad had no price."""
 _PRICES: dict[str, pa.DataType] = {
     "ad_id": pa.int64(),
-    "valid_from": _INSTANT,
+    "valid_from": INSTANT,
     "price_micros": pa.int64(),
     "currency": pa.string(),
 }
@@ -82,7 +82,7 @@ def price_table(prices: Sequence[PriceRow]) -> pa.Table:
     return pa.Table.from_pylist([{name: getattr(row, name) for name in PRICES.names} for row in prices], PRICES)
 
 
-def with_money(rows: pa.Table, prices: Sequence[PriceRow], at: str) -> pa.Table:
+def with_money(settings: Settings, rows: pa.Table, prices: Sequence[PriceRow], at: str) -> pa.Table:
     """The rows of one advertiser, in their order, with the columns of ``MONEY``. ``prices`` are that advertiser's.
 
     Each row has ad_id and clicks, which may be negative; ``at`` names the column of instants that prices are asked for.
@@ -90,8 +90,7 @@ def with_money(rows: pa.Table, prices: Sequence[PriceRow], at: str) -> pa.Table:
     """
     schema = pa.schema([*rows.schema, *MONEY])
     placed = rows.append_column("place", pa.array(range(rows.num_rows), pa.int64()))
-    with duckdb.connect(":memory:", config={"memory_limit": MEMORY_LIMIT}) as engine:
-        engine.execute("SET TimeZone = 'UTC'")
+    with opened_engine(settings) as engine:
         engine.register("own", placed)
         engine.register("prices", price_table(prices))
         try:

@@ -14,6 +14,7 @@ from domain.cases import check_reason
 from domain.errors import UsageError
 from domain.proposals import Findings
 from domain.settings import Settings
+from domain.texts import check_actor
 from warehouse.layout import open_table, rows_of
 from warehouse.ledger import append_after
 
@@ -40,8 +41,7 @@ def dismiss(settings: Settings, findings: Findings, *, reason: str, actor: str, 
     ``LedgerConflictError`` if somebody else dismissed something at the same time; then nothing was written.
     """
     check_reason(reason)
-    if not actor.strip():
-        raise UsageError("no actor", "the name of who dismisses it", "give --actor")
+    check_actor(actor)
     snapshot = open_table(settings, NAME)
     if (findings.hour, findings.digest) in _keys(_dismissals(snapshot)):
         raise UsageError("these findings were dismissed before", "new ones", "nothing is left to do")

@@ -11,6 +11,7 @@ import pyarrow.dataset as ds
 
 from domain.settings import Settings
 from warehouse.layout import dataset_of, open_table
+from warehouse.schema import INSTANT
 from warehouse.tables import TABLES
 
 
@@ -33,5 +34,5 @@ def _is_in(name: str, hour: datetime) -> ds.Expression:
     if "click_hour" in columns:
         return of_date & (ds.field("click_hour") == pa.scalar(hour.hour, pa.int32()))
     if "hour" in columns:
-        return of_date & (ds.field("hour") == pa.scalar(hour, pa.timestamp("us", "UTC")))
+        return of_date & (ds.field("hour") == pa.scalar(hour, INSTANT))
     return of_date

@@ -6,8 +6,8 @@ Belongs here: the translation of the types in ``warehouse/table.py``, and of row
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from datetime import datetime
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -28,13 +28,17 @@ _DELTA: dict[ColumnType, PrimitiveType | MapType] = {
     "map<string,string>": MapType(PrimitiveType("string"), PrimitiveType("string")),
 }
 
+INSTANT = pa.timestamp("us", tz="UTC")
+"""Of every instant that a table holds."""
+STATISTICS_GRAIN = timedelta(milliseconds=1)
+"""Writers cut instants in file statistics to this: a file may reach that much beyond what it says."""
 _ARROW: dict[ColumnType, pa.DataType] = {
     "string": pa.string(),
     "int": pa.int32(),
     "long": pa.int64(),
     "boolean": pa.bool_(),
     "binary": pa.binary(),
-    "timestamp": pa.timestamp("us", tz="UTC"),
+    "timestamp": INSTANT,
     "date": pa.date32(),
     "map<string,long>": pa.map_(pa.string(), pa.int64()),
     "map<string,string>": pa.map_(pa.string(), pa.string()),
@@ -54,6 +58,12 @@ def _delta_field(column: Column) -> Field:
 def arrow_schema(table: Table) -> pa.Schema:
     """The Arrow schema; timestamps are microseconds, UTC."""
     return pa.schema([pa.field(column.name, _ARROW[column.type], column.is_nullable) for column in table.columns])
+
+
+def table_of(rows: Sequence[tuple[Any, ...]], types: Mapping[str, pa.DataType]) -> pa.Table:
+    """Tuples as an Arrow table to query; of no rows one that is empty and has its columns."""
+    columns = zip(*rows, strict=True) if rows else ((),) * len(types)
+    return pa.table([pa.array(values, kind) for values, kind in zip(columns, types.values(), strict=True)], list(types))
 
 
 def arrow_rows(table: Table, rows: Iterable[Mapping[str, Any]]) -> pa.Table:

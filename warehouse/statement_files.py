@@ -18,6 +18,7 @@ from xlsxwriter.worksheet import Worksheet
 
 from domain.buckets import format_utc
 from domain.errors import UsageError
+from warehouse.csv_cells import csv_rows, csv_text
 from warehouse.prices import MONEY
 from warehouse.statements import ADJUSTMENTS, Statement
 
@@ -94,14 +95,8 @@ def _csv(statement: Statement) -> bytes:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(SCHEMA.names)
     for batch in flat_rows(statement).to_batches():
-        writer.writerows(zip(*(map(_text, column.to_pylist()) for column in batch.columns), strict=True))
+        writer.writerows(csv_rows(batch))
     return text.getvalue().encode()
-
-
-def _text(value: object) -> str:
-    if value is None:
-        return ""
-    return format_utc(value) if isinstance(value, datetime) else str(value)
 
 
 def _parquet(statement: Statement) -> bytes:
@@ -112,9 +107,10 @@ def _parquet(statement: Statement) -> bytes:
 
 def _xlsx(statement: Statement) -> bytes:
     """Sheets: head, clicks, adjustments. Text stays text: nothing becomes a formula or a link."""
-    if statement.clicks.num_rows > MAX_SHEET_ROWS:
+    row_count = max(statement.clicks.num_rows, statement.adjustments.num_rows)
+    if row_count > MAX_SHEET_ROWS:
         raise UsageError(
-            f"a statement of {statement.clicks.num_rows:,} rows",
+            f"a sheet of {row_count:,} rows",
             f"at most {MAX_SHEET_ROWS:,} in a workbook",
             "take csv",
         )
@@ -151,7 +147,7 @@ def _columns(rows: pa.Table) -> list[list[Any]]:
     """Ids are names and not quantities, and a spreadsheet keeps 15 digits of a number: they are text there."""
     return [
         [
-            _text(value) if value is not None and (name.endswith("_id") or isinstance(value, datetime)) else value
+            csv_text(value) if value is not None and (name.endswith("_id") or isinstance(value, datetime)) else value
             for value in rows.column(name).to_pylist()
         ]
         for name in rows.column_names

@@ -28,12 +28,12 @@ from warehouse.periods import read_closes
 from warehouse.prices import MONEY, adjustments_with_money, read_prices, with_money
 from warehouse.publications import latest_publication
 from warehouse.ranges import FINAL_TABLE
+from warehouse.schema import INSTANT
 
 DAY_KEY = ["date", "campaign_id", "ad_id"]
 PRICE_KEY = ["currency", "price_micros"]
-_INSTANT = pa.timestamp("us", tz="UTC")
 _ADJUSTMENT_COLUMNS: dict[str, pa.DataType] = {
-    "charge_hour": _INSTANT,
+    "charge_hour": INSTANT,
     "campaign_id": pa.int64(),
     "ad_id": pa.int64(),
     "country": pa.string(),
@@ -117,7 +117,7 @@ def read_statement(settings: Settings, advertiser_id: int, period: Period, time_
     )
     of_days = _total(days.to_table(["clicks"], filter=_dates_of(period) & is_ours))
     _check(close, f"the minutes of advertiser {advertiser_id} add up to", _total(found), of_days)
-    priced = with_money(found, read_prices(settings, advertiser_id), "minute")
+    priced = with_money(settings, found, read_prices(settings, advertiser_id), "minute")
     return Statement(
         close, advertiser_id, time_zone, _by_local_day(priced, zone), _adjustments(settings, advertiser_id, period)
     )
@@ -152,7 +152,7 @@ def _dates_of(period: Period) -> ds.Expression:
 
 def _minutes_of(period: Period) -> ds.Expression:
     minute = ds.field("minute")
-    return (minute >= pa.scalar(period.start, _INSTANT)) & (minute < pa.scalar(period.end, _INSTANT))
+    return (minute >= pa.scalar(period.start, INSTANT)) & (minute < pa.scalar(period.end, INSTANT))
 
 
 def _total(rows: pa.Table) -> int:

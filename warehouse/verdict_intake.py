@@ -11,6 +11,7 @@ from datetime import datetime
 
 from domain.errors import LedgerConflictError
 from domain.settings import Settings
+from domain.texts import check_actor, check_line
 from warehouse.verdict_files import VerdictFile
 from warehouse.verdicts import VerdictSet, append_set, refuse_known_file, unknown_targets
 
@@ -31,9 +32,12 @@ class IntakeReceipt:
 def take_in(settings: Settings, given: VerdictFile, source: str, actor: str, at: datetime) -> IntakeReceipt:
     """Appends the verdicts as the next set, all or none.
 
-    Not repeatable: ``KnownFileError`` for the same content again. ``LedgerConflictError`` if others came between in
-    each attempt; then nothing was taken in, and the same call may be made again.
+    Not repeatable: ``KnownFileError`` for the same content again; ``UsageError`` without a source or an actor.
+    ``LedgerConflictError`` if others came between in each attempt; then nothing was taken in, and the same call may be
+    made again.
     """
+    check_actor(actor)
+    check_line("source", source)
     refuse_known_file(settings, given.file_digest)
     unknown = unknown_targets(settings, {verdict.target for verdict in given.verdicts})
     taken = VerdictSet(given.file_digest, source, actor, given.verdicts, given.rejected)

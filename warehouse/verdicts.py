@@ -84,8 +84,13 @@ def read_in_force(settings: Settings, set_version: int) -> dict[Target, VerdictO
 
     ``IntegrityError`` if there is no such set: sets are never taken out of the table.
     """
+    return verdicts_in_force(read_verdicts(settings, set_version), set_version)
+
+
+def read_verdicts(settings: Settings, set_version: int) -> list[VerdictOfSet]:
+    """The verdicts of a set and of all before it; none at 0. ``IntegrityError`` as ``read_in_force``."""
     if not set_version:
-        return {}
+        return []
     rows = rows_of(open_table(settings, NAME))
     if not 0 < set_version <= _newest(rows):
         raise IntegrityError(
@@ -93,7 +98,7 @@ def read_in_force(settings: Settings, set_version: int) -> dict[Target, VerdictO
             f"set {set_version}",
             "restore the table from a copy; a set that was once taken in stays",
         )
-    return verdicts_in_force(map(_verdict, rows.to_pylist()), set_version)
+    return [_verdict(row) for row in rows.filter(ds.field("set_version") <= set_version).to_pylist()]
 
 
 def unknown_targets(settings: Settings, targets: Iterable[Target]) -> set[Target]:

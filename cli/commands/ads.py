@@ -37,13 +37,15 @@ def snapshot(
 
 @app.command("list")
 def list_ads(
-    json: Annotated[bool, typer.Option("--json", help="A JSON object a line, as the catalogue file has it.")] = False,
+    is_json: Annotated[
+        bool, typer.Option("--json", help="A JSON object a line, as the catalogue file has it.")
+    ] = False,
 ) -> None:
     """Print the ads in force."""
     settings = load_settings()
     create_missing_tables(settings)
     ads = [ad for _, ad in sorted(read_ads(settings).items())]
-    if json:
+    if is_json:
         for ad in ads:
             print_json(vars(ad))
         return

@@ -33,7 +33,7 @@ def counts(
     as_of: Annotated[
         str | None, typer.Option("--as-of", help="What was final at this instant, such as 2026-02-03T08:30Z.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object, as the metrics API does.")] = False,
+    is_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, as the metrics API does.")] = False,
 ) -> None:
     """Print clicks by minute, hour or day, each row final or live."""
     given = {"from": from_, "to": to, "ads": ads, "campaign": campaign, "advertiser": advertiser, "as_of": as_of}
@@ -41,7 +41,7 @@ def counts(
     from warehouse.counts import CountsReader
 
     answer = CountsReader(load_settings()).answer(query)
-    if json:
+    if is_json:
         _print_json(answer)
     else:
         _print_table(answer)

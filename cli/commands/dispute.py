@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,11 +11,11 @@ import typer
 from cli.console import note as say
 from cli.console import out, print_json, print_table, warn
 from cli.files import check_writable, whole_file
-from domain.buckets import format_utc, parse_utc
+from cli.hours import instant
+from domain.buckets import format_utc
 from domain.disputes import OUTCOMES, Claim, Dispute, Resolution
-from domain.errors import UsageError
 from domain.events import MAX_INT64
-from domain.prices import amount_text
+from domain.prices import amount_text, amounts_text
 from warehouse.clock import now
 from warehouse.settings import load_settings
 
@@ -29,7 +28,7 @@ app = typer.Typer(help="Disputes about billed clicks.", no_args_is_help=True, ad
 
 CaseId = Annotated[str, typer.Argument(metavar="ID", help="The dispute, such as D-1.")]
 Actor = Annotated[str, typer.Option(help="Who does it.")]
-AsJson = Annotated[bool, typer.Option("--json", help="A JSON object a line.")]
+IsJson = Annotated[bool, typer.Option("--json", help="A JSON object a line.")]
 CLICK_COLUMNS = ("clicked_at", "impression_id", "ad_id", "kind", "outcome", "reason", "why")
 
 
@@ -47,7 +46,8 @@ def open_(
     from warehouse.create import create_missing_tables
     from warehouse.disputes import open_dispute
 
-    start, end = _instant("--from", from_), _instant("--to", to)
+    expected = "a UTC minute such as 2026-01-31T13:00Z"
+    start, end = instant("--from", from_, expected), instant("--to", to, expected)
     asked = Claim(
         advertiser_id=advertiser,
         start=start,
@@ -67,13 +67,13 @@ def open_(
 @app.command("list")
 def list_disputes(
     is_only_open: Annotated[bool, typer.Option("--open", help="Only those that are open.")] = False,
-    as_json: AsJson = False,
+    is_json: IsJson = False,
 ) -> None:
     """List disputes, oldest first."""
     from warehouse.disputes import read_disputes
 
     found = [one for one in read_disputes(load_settings()).values() if one.is_open or not is_only_open]
-    if as_json:
+    if is_json:
         for dispute in found:
             print_json(_document(dispute))
         return
@@ -96,21 +96,21 @@ def list_disputes(
 
 
 @app.command()
-def show(case_id: CaseId, as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False) -> None:
+def show(case_id: CaseId, is_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False) -> None:
     """Show what a dispute rests on: clicks by hour and ad, seals and revisions, adjustments, what happened."""
     from warehouse.disputes import read_dispute
     from warehouse.pack.report import read_report
 
     settings = load_settings()
     report = read_report(settings, read_dispute(settings, case_id))
-    if as_json:
+    if is_json:
         print_json(_report_document(report))
     else:
         _print_report(report)
 
 
 @app.command()
-def clicks(case_id: CaseId, as_json: AsJson = False) -> None:
+def clicks(case_id: CaseId, is_json: IsJson = False) -> None:
     """Print each click event of the hours of a dispute, with its outcome and why."""
     from warehouse.disputes import read_dispute
     from warehouse.pack.evidence import Evidence
@@ -118,7 +118,7 @@ def clicks(case_id: CaseId, as_json: AsJson = False) -> None:
     settings = load_settings()
     with Evidence(settings, read_dispute(settings, case_id)) as evidence:
         found = (row for batch in evidence.clicks() for row in batch.to_pylist() if row["outcome"] != "look_back")
-        if not as_json:
+        if not is_json:
             print_table(("position", *CLICK_COLUMNS), map(_click_cells, found))
             return
         for row in found:
@@ -175,13 +175,6 @@ def pack_to(settings: Settings, case_id: str, path: Path) -> PackReceipt:
         return write_pack(settings, case_id, file)
 
 
-def _instant(name: str, text: str) -> datetime:
-    try:
-        return parse_utc(text)
-    except ValueError:
-        raise UsageError(f"{name} is {text!r}", "a UTC minute such as 2026-01-31T13:00Z", "correct it") from None
-
-
 def _state(dispute: Dispute) -> str:
     ended = dispute.resolution
     return "open" if ended is None or ended.outcome is None else ended.outcome
@@ -219,7 +212,8 @@ def _report_document(report: DisputeReport) -> dict[str, Any]:
 def _print_report(report: DisputeReport) -> None:
     dispute = report.dispute
     claimed = "" if dispute.claimed_clicks is None else f", claimed {dispute.claimed_clicks:,}"
-    total = f"{report.billable_clicks:,} billable clicks{claimed}{_money(report.amounts_micros)}"
+    counts = f"{report.billable_clicks:,} billable clicks{claimed}"
+    total = ", ".join(filter(None, (counts, amounts_text(report.amounts_micros))))
     where = f"advertiser {dispute.advertiser_id}, {format_utc(dispute.start)} to {format_utc(dispute.end)}"
     out.print(f"{dispute.case_id}, {_state(dispute)}: {where}: {total}", markup=False)
     for hour in report.missing_hours:
@@ -233,7 +227,7 @@ def _print_report(report: DisputeReport) -> None:
                 hour,
                 str(ad_id),
                 one.billable_clicks,
-                _money(one.amounts_micros).lstrip(", ") or None,
+                amounts_text(one.amounts_micros) or None,
                 _counts(one.excluded_clicks),
             )
             for (hour, ad_id), one in report.hours.items()
@@ -268,10 +262,6 @@ def _print_report(report: DisputeReport) -> None:
         [(e.recorded_at, e.kind, e.actor, e.outcome, e.reason, e.adjustment_case_id) for e in dispute.events],
         title="Case",
     )
-
-
-def _money(amounts_micros: Counter[str]) -> str:
-    return "".join(f", {amount_text(micros, currency)}" for currency, micros in sorted(amounts_micros.items()))
 
 
 def _counts(counted: Counter[str]) -> str:

@@ -10,7 +10,7 @@ import typer
 from cli.console import note
 from cli.files import check_writable, write_whole
 from domain.periods import parse_period
-from domain.prices import amount_text
+from domain.prices import amounts_text
 from warehouse.settings import load_settings
 
 app = typer.Typer(help="Files for people outside.", no_args_is_help=True, add_completion=False)
@@ -38,5 +38,6 @@ def statement(
 
     found = read_statement(load_settings(), advertiser, asked, time_zone)
     write_whole(out, statement_bytes(found, file_format))
-    money = "".join(f", {amount_text(one.amount_micros, one.currency)}" for one in found.amounts)
-    note(f"{out}: {found.total_clicks:,} clicks{money} of advertiser {advertiser} in {asked}, days of {time_zone}")
+    money = amounts_text({one.currency: one.amount_micros for one in found.amounts})
+    clicks = ", ".join(filter(None, (f"{found.total_clicks:,} clicks", money)))
+    note(f"{out}: {clicks} of advertiser {advertiser} in {asked}, days of {time_zone}")

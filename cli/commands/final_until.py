@@ -11,12 +11,12 @@ from domain.buckets import format_utc
 from warehouse.settings import load_settings
 
 
-def final_until(json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False) -> None:
+def final_until(is_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False) -> None:
     """Print the end of the last hour up to which every hour is sealed and published."""
     from warehouse.counts import CountsReader
 
     finality = CountsReader(load_settings()).finality()
-    if json:
+    if is_json:
         print_json(finality.document())
     elif finality.final_until is None:
         note("nothing is final yet: no hour is sealed and published")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated
 
 import typer
 
 from cli.console import note, out
-from domain.buckets import parse_utc
+from cli.hours import instant
 from domain.errors import UsageError
 from warehouse.clock import now
 from warehouse.settings import load_settings
@@ -35,7 +34,8 @@ def export(
     target = to or settings.head_target
     if not target:
         raise UsageError("no target", "a folder or s3://bucket/prefix", "give --to, or set head_target")
-    until = _instant(retain_until) if retain_until else None
+    expected = "an instant with its zone, such as 2036-01-31T00:00Z"
+    until = instant("--retain-until", retain_until, expected) if retain_until else None
     if until is not None and until <= at:
         raise UsageError(f"--retain-until {retain_until}", "a time to come", "correct it")
     receipt = export_head(settings, target, at, until)
@@ -43,12 +43,3 @@ def export(
     head = receipt.head
     was = "kept" if receipt.is_new else "kept before"
     note(f"{was}: seal {head.seal_number}, publication {head.publication_number}, hash {head.seal_hash}")
-
-
-def _instant(text: str) -> datetime:
-    try:
-        return parse_utc(text)
-    except ValueError:
-        raise UsageError(
-            f"--retain-until {text!r}", "an instant with its zone, such as 2036-01-31T00:00Z", "correct it"
-        ) from None

@@ -16,7 +16,7 @@ from cli.hours import whole_hour
 from domain.buckets import format_utc
 from domain.errors import UsageError
 from domain.periods import CloseRefusedError, parse_period, period_of
-from domain.prices import amount_text
+from domain.prices import amounts_text
 from warehouse.clock import now
 from warehouse.settings import load_settings
 
@@ -39,7 +39,7 @@ def close(
     actor: Annotated[str, typer.Option(help="Who closes it; it goes into the certificate.")],
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what stands against it; close nothing.")] = False,
     certificate: CertificateFile = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object: certificate, reasons, disputes.")] = False,
+    is_json: Annotated[bool, typer.Option("--json", help="One JSON object: certificate, reasons, disputes.")] = False,
 ) -> None:
     """Close a month for ever and print its certificate, once every hour of it is counted again from raw.
 
@@ -56,16 +56,16 @@ def close(
     try:
         found = _recounted(settings, asked, actor, is_dry_run=dry_run)
     except CloseRefusedError as error:
-        if as_json:
+        if is_json:
             print_json(_close_document(asked, None, error.reasons, disputes))
         for reason in error.reasons:
             warn(f"- {reason}")
         raise
-    if as_json:
+    if is_json:
         print_json(_close_document(asked, None if dry_run else found, (), disputes))
     if not dry_run:
-        _hand_out(found, certificate, is_shown=not as_json)
-    elif not as_json:
+        _hand_out(found, certificate, is_shown=not is_json)
+    elif not is_json:
         note(f"period {asked} can be closed: {found.billable_clicks:,} clicks in {found.hour_count} hours")
 
 
@@ -115,8 +115,8 @@ def adjust(
     lines += _proposed_lines(settings, [whole_hour("--proposal", hour) for hour in proposals or ()])
     written = write_adjustments(settings, asked, lines, known_count if proposals else None)
     total = sum(one.delta_clicks for one in written)
-    money = "".join(f", {amount_text(micros, name)}" for name, micros in amounts_of(settings, written).items())
-    note(f"case {case}: {len(written)} lines, {total:+,} clicks{money}, billed in {billed_in}")
+    said = (f"{len(written)} lines", f"{total:+,} clicks", amounts_text(amounts_of(settings, written)))
+    note(f"case {case}: {', '.join(filter(None, said))}, billed in {billed_in}")
 
 
 @app.command("list")

@@ -11,8 +11,10 @@ import typer
 
 from cli.console import note, print_json, print_table
 from cli.hours import whole_hour
+from cli.reconciling import BLOCKED_EXIT_CODE, reconcile_hours
 from domain.buckets import HOUR, format_utc
 from domain.errors import UsageError
+from domain.texts import check_actor
 from spark_jobs.params import ReconcileParams, ReconcileReceipt
 from warehouse.clock import now
 from warehouse.settings import load_settings
@@ -26,7 +28,6 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
 )
-BLOCKED_EXIT_CODE = 3
 HourArgument = Annotated[str, typer.Argument(metavar="HOUR", help="UTC, such as 2026-01-31T13:00Z.")]
 
 
@@ -65,8 +66,7 @@ def apply(
     """Count the hours again and seal them anew: revisions. Ends with 3 if every one of them has to wait."""
     from warehouse.create import create_missing_tables
 
-    if not actor.strip():
-        raise UsageError("no actor", "the name of who applies them", "give --actor")
+    check_actor(actor)
     if bool(hours) == is_all or (is_late_only and not is_all):
         raise UsageError(
             f"{len(hours or ())} hours, --all {'given' if is_all else 'not given'}",
@@ -121,18 +121,19 @@ def _named(settings: Settings, hours: list[datetime]) -> list[Findings]:
 
 
 def _all(settings: Settings, is_late_only: bool) -> list[Findings]:
+    from domain.seals import current_seals
     from warehouse.hour_findings import read_findings
     from warehouse.periods import read_closed
+    from warehouse.seals import read_seals
 
     closed = read_closed(settings)
-    wanted = [one for one in read_findings(settings) if not closed.holds(one.hour)]
+    open_hours = [hour for hour in sorted(current_seals(read_seals(settings))) if not closed.holds(hour)]
+    wanted = read_findings(settings, open_hours)  # of closed months, which are most of raw, nothing can be applied
     return [one for one in wanted if one.is_late_only] if is_late_only else wanted
 
 
 def _apply(settings: Settings, wanted: list[Findings], actor: str) -> ReconcileReceipt:
     """One run an hour, since each has a case of its own; what they did together."""
-    from cli.reconciling import reconcile_hours
-
     done = ReconcileReceipt((), None, None, 0.0)
     for number, one in enumerate(wanted, start=1):
         note(f"{number} of {len(wanted)}: hour {format_utc(one.hour)}, {one.reason}")

@@ -9,15 +9,12 @@ import typer
 
 from cli.console import print_json, print_table, warn
 from cli.hours import hours_asked_for
-from cli.reconciling import reconcile_hours
+from cli.reconciling import BLOCKED_EXIT_CODE, reconcile_hours
 from domain.buckets import HOUR, format_utc
 from domain.settings import Settings
 from spark_jobs.params import DEFAULT_ACTOR, HourPlan, ReconcileParams, ReconcileReceipt
 from warehouse.clock import now
 from warehouse.settings import load_settings
-
-BLOCKED_EXIT_CODE = 3
-"""Nothing that was asked for could be done yet; the same command may succeed later."""
 
 
 def reconcile(

@@ -18,12 +18,12 @@ app = typer.Typer(help="The click servers that the log knows.", no_args_is_help=
 
 @app.command("list")
 def list_servers(
-    as_json: Annotated[bool, typer.Option("--json", help="A JSON object a line.")] = False,
+    is_json: Annotated[bool, typer.Option("--json", help="A JSON object a line.")] = False,
 ) -> None:
     """Show each server's newest watermark. No hour is sealed beyond one that is sending or silent."""
     at = now()
     found = sorted(read_watermarks(load_settings()).items())
-    if as_json:
+    if is_json:
         for _, watermark in found:
             print_json({**asdict(watermark), "state": watermark.state(at)})
         return

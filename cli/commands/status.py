@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 
 def status(
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object instead of tables.")] = False,
+    is_json: Annotated[bool, typer.Option("--json", help="One JSON object instead of tables.")] = False,
 ) -> None:
     """Show processes, lag per partition, the last live batch, final_until and what the next seal waits for."""
     from cli.state import read_state
 
     state = read_state(load_settings(), now())
-    if as_json:
+    if is_json:
         print_json(asdict(state))
     else:
         _show(state)

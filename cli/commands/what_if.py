@@ -12,6 +12,7 @@ from cli.console import counting, note, print_json, print_table, warn
 from cli.hours import hours_asked_for
 from domain.buckets import HOUR, format_utc
 from domain.errors import UsageError
+from domain.prices import amount_text
 from warehouse.clock import now
 from warehouse.settings import load_settings
 
@@ -79,7 +80,7 @@ def _verdicts_of(path: Path | None) -> list[Any]:
 
 
 def _print(by_advertiser: dict[int, AdvertiserEffect], total: AdvertiserEffect, hour_count: int) -> None:
-    columns = ("advertiser", "billable now", "billable then", "difference", "excluded, by reason", "price in micros")
+    columns = ("advertiser", "billable now", "billable then", "difference", "excluded, by reason", "amount")
     rows = [_row(str(advertiser_id), effect) for advertiser_id, effect in by_advertiser.items()]
     print_table(columns, [*rows, _row("all", total)])
     changed = sum(effect.billable_clicks.difference != 0 for effect in by_advertiser.values())
@@ -92,8 +93,11 @@ def _print(by_advertiser: dict[int, AdvertiserEffect], total: AdvertiserEffect, 
 def _row(who: str, effect: AdvertiserEffect) -> tuple[object, ...]:
     billable = effect.billable_clicks
     excluded = [f"{name} {one.now:,} -> {one.then:,}" for name, one in sorted(effect.excluded_clicks.items())]
-    prices = [f"{name} {one.now:,} -> {one.then:,}" for name, one in sorted(effect.price_micros.items())]
-    return who, billable.now, billable.then, billable.difference, ", ".join(excluded), ", ".join(prices)
+    amounts = [
+        f"{amount_text(one.now, name)} -> {amount_text(one.then, name)}"
+        for name, one in sorted(effect.amounts_micros.items())
+    ]
+    return who, billable.now, billable.then, billable.difference, ", ".join(excluded), ", ".join(amounts)
 
 
 def _document(
@@ -123,7 +127,7 @@ def _figures(effect: AdvertiserEffect) -> dict[str, Any]:
     return {
         "billable_clicks": _change(effect.billable_clicks),
         "excluded_clicks": {name: _change(one) for name, one in sorted(effect.excluded_clicks.items())},
-        "price_micros": {name: _change(one) for name, one in sorted(effect.price_micros.items())},
+        "amounts_micros": {name: _change(one) for name, one in sorted(effect.amounts_micros.items())},
     }
 
 

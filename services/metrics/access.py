@@ -15,8 +15,6 @@ from warehouse.counts_query import CountsQuery
 
 Owners = Callable[[Collection[int]], dict[int, set[int]]]
 """Takes ads, gives every advertiser that each known one has ever had."""
-
-
 VERDICTS = "verdicts"
 
 

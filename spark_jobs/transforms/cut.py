@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
+from domain.identity import place_of
+
 Cut = Mapping[str, int]
 """Per "log:partition" the end offset: the first one that is not read."""
 
@@ -33,8 +35,8 @@ def _end_offset(cut: Cut) -> Column:
     """Per log an array that is indexed by partition: one look-up a row, however many partitions there are."""
     by_log: dict[int, dict[int, int]] = defaultdict(dict)
     for place, offset in cut.items():
-        log, partition = place.split(":")
-        by_log[int(log)][int(partition)] = offset
+        log, partition = place_of(place)
+        by_log[log][partition] = offset
     end = F.lit(None).cast("bigint")
     for log, offsets in by_log.items():
         ends = F.array(*(F.lit(offsets.get(partition)).cast("bigint") for partition in range(max(offsets) + 1)))

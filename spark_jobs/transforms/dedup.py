@@ -17,6 +17,7 @@ from datetime import datetime, timedelta
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from domain.buckets import MICROSECOND
 from spark_jobs.transforms.cut import Cut, is_below_cut
 
 MINT_MARGIN = timedelta(minutes=5)
@@ -28,7 +29,6 @@ BROADCAST_CLICKS = 1_000_000
 POSITION = ("log", "partition", "offset")
 COPY = ("logged_at", *POSITION, "dimensions")
 """What is known of a copy: first the order in which copies are judged, then a hash of what they should agree in."""
-_MICROSECOND = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def find_winners(clicks: DataFrame, copies: DataFrame, horizon: timedelta) -> Da
     however many copies an identity has. A sliding window would be quadratic in them, and copies are what attackers
     send.
     """
-    asked = clicks.withColumn("at_us", F.unix_micros("logged_at") - F.lit(horizon // _MICROSECOND))
+    asked = clicks.withColumn("at_us", F.unix_micros("logged_at") - F.lit(horizon // MICROSECOND))
     met = copies.select(
         "click_hour", "identity", F.unix_micros("logged_at").alias("at_us"), F.struct(*COPY).alias("copy")
     )

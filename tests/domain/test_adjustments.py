@@ -62,6 +62,13 @@ def test_a_line_names_what_it_corrects() -> None:
     assert {(one.case_id, one.requested_by, one.approved_by) for one in found} == {("C-1", "ada", "grace")}
 
 
+def test_an_hour_before_the_books_began_is_refused() -> None:
+    """Its month is closed, and yet no seal of it could be corrected."""
+    held = {hour: seal for hour, seal in HELD.items() if hour > LINE.charge_hour}
+    with pytest.raises(AdjustmentRefusedError, match="line 1: hour 2026-11-01T01:00:00Z was never sealed"):
+        adjustments_of(CASE, [LINE], closed=CLOSED, held=held, known_cases=frozenset())
+
+
 def test_lines_are_chained_over_all_cases() -> None:
     """In the order of writing, whatever their cases are called."""
     first = chain_adjustments([], adjustments_of_november(CASE, LINE, LINE))

@@ -16,15 +16,23 @@ from domain.buckets import (
     bucket_of,
     day_of,
     format_utc,
+    from_unix_micros,
     hour_of,
     hours_between,
     hours_by_day,
     minute_of,
     parse_utc,
+    to_unix_micros,
 )
 
 AT = datetime(2026, 5, 4, 23, 59, 59, 999_999, tzinfo=UTC)
 INSTANTS = st.datetimes(datetime(2000, 1, 1), datetime(2999, 12, 30), timezones=st.just(UTC))  # noqa: DTZ001
+
+
+@given(INSTANTS)
+def test_microseconds_since_1970_and_back(at: datetime) -> None:
+    assert from_unix_micros(to_unix_micros(at)) == at
+    assert to_unix_micros(at) == round(at.replace(microsecond=0).timestamp()) * 1_000_000 + at.microsecond
 
 
 def test_starts_of_buckets() -> None:
@@ -82,7 +90,10 @@ def test_instants_are_read(text: str, at: datetime) -> None:
     assert parse_utc(text).tzinfo is UTC
 
 
-@pytest.mark.parametrize("text", ["", "2026-05-04T12:00:00", "2026-05-04", "noon", "2026-13-01T00:00:00Z"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "2026-05-04T12:00:00", "2026-05-04", "noon", "2026-13-01T00:00:00Z", "0001-01-01T00:00:00+01:00"],
+)
 def test_what_is_no_instant_is_refused(text: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 - whatever Python says of it
         parse_utc(text)

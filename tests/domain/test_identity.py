@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.identity import IDENTITY_BYTES, LoggedOrder, LogPosition, click_identity, minted_at
+from domain.identity import IDENTITY_BYTES, LoggedOrder, LogPosition, click_identity, minted_at, place_of
 
 RFC_9562_EXAMPLE = "017F22E2-79B0-7CC3-98C4-DC0C0C07398F"
 """RFC 9562, appendix A.6: Tuesday, February 22, 2022 2:22:22.00 PM GMT-05:00."""
@@ -91,6 +91,10 @@ def test_the_mint_time_is_the_first_48_bits_to_the_millisecond(at: datetime) -> 
 )
 def test_anything_else_is_opaque(impression_id: str) -> None:
     assert minted_at(impression_id) is None
+
+
+def test_a_place_is_two_numbers() -> None:
+    assert place_of("2:17") == (2, 17)
 
 
 def test_copies_are_ordered_by_time_then_position() -> None:

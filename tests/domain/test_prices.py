@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from domain.prices import Price, PriceHistory, PriceRow, amount_text
+from domain.prices import Price, PriceHistory, PriceRow, amount_text, amounts_text
 from tests.support.periods import NOVEMBER
 
 START = NOVEMBER.start
@@ -52,3 +52,8 @@ def test_an_ad_without_a_history() -> None:
 )
 def test_amounts(amount_micros: int, expected: str) -> None:
     assert amount_text(amount_micros, "EUR") == expected
+
+
+def test_amounts_of_several_currencies() -> None:
+    assert amounts_text({"USD": 0, "EUR": -250_000}) == "-0.25 EUR, 0.00 USD"
+    assert amounts_text({}) == ""

@@ -9,11 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from domain.adjustments import Adjustment, AdjustmentLine
+from domain.buckets import MINUTE
 from domain.cases import check_case
 from domain.identity import LogPosition
 from domain.periods import parse_period
-from domain.proposals import ChangedVerdict, ChargeKey, Findings, Proposal, changed_verdicts, delta_lines, in_words
-from domain.verdicts import ClickTarget, FraudVerdict, Target, VerdictOfSet
+from domain.proposals import ChangedVerdict, ChargeKey, Findings, Proposal, changed_spans, delta_lines, in_words
+from domain.verdicts import ClickTarget, FraudVerdict, Target, VerdictOfSet, verdicts_in_force
 
 HOUR = datetime(2026, 11, 30, 10, tzinfo=UTC)
 LATE = Findings(HOUR, 4, late=(LogPosition(1, 0, 7), LogPosition(1, 2, 3)))
@@ -63,18 +64,36 @@ def test_the_digest_tells_findings_apart() -> None:
     assert replace(LATE, late=LATE.late[::-1], seal_number=9).digest == LATE.digest
 
 
-def test_verdicts_that_changed() -> None:
-    def held(number: str) -> VerdictOfSet:
-        return VerdictOfSet(1, "lab", FraudVerdict(number, ClickTarget("a", 1), "fraud", "a bot", HOUR))
+VERDICTS = st.lists(
+    st.tuples(st.integers(1, 4), st.sampled_from([ClickTarget("a", 1), LogPosition(1, 0, 7)]), st.booleans()),
+    max_size=6,
+)
 
-    same, lifted, new, other = (ClickTarget(name, 1) for name in ("same", "lifted", "new", "other"))
-    before: dict[Target, VerdictOfSet] = {same: held("1"), lifted: held("2"), other: held("3")}
-    after: dict[Target, VerdictOfSet] = {same: held("1"), new: held("4"), other: held("5")}
-    assert changed_verdicts(before, after) == {
-        lifted: ChangedVerdict(lifted, None),
-        new: ChangedVerdict(new, "4"),
-        other: ChangedVerdict(other, "5"),
-    }
+
+@given(VERDICTS)
+def test_an_hour_counted_with_any_set_is_told_what_holds_otherwise_now(
+    given_verdicts: list[tuple[int, Target, bool]],
+) -> None:
+    verdicts = [
+        VerdictOfSet(
+            number,
+            "lab",
+            FraudVerdict(f"v{place}", target, "fraud" if is_fraud else "withdrawn", "a bot", HOUR + place * MINUTE),
+        )
+        for place, (number, target, is_fraud) in enumerate(given_verdicts)
+    ]
+    spans, now = changed_spans(verdicts, 4), _ids(verdicts, 4)
+    for set_version in range(5):
+        then = _ids(verdicts, set_version)
+        told = [one.changed for one in spans if one.first_set <= set_version < one.end_set]
+        assert {one.target: one.verdict_id for one in told} == {
+            target: now.get(target) for target in then.keys() | now.keys() if then.get(target) != now.get(target)
+        }
+        assert len(told) == len({one.target for one in told})
+
+
+def _ids(verdicts: list[VerdictOfSet], set_version: int) -> dict[Target, str]:
+    return {target: one.verdict.verdict_id for target, one in verdicts_in_force(verdicts, set_version).items()}
 
 
 @given(COUNTS, COUNTS)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from quality.slices import in_hours, in_ranges, place_of
+from quality.slices import in_hours, in_ranges
 from tests.support.sealed_world import HOUR, SealedWorld, logged, sealed_world
 from warehouse.layout import dataset_of, open_table
 
@@ -38,7 +38,3 @@ def test_ranges_are_half_open_and_of_one_place(world: SealedWorld) -> None:
 def test_nothing_asked_is_nothing_found(world: SealedWorld) -> None:
     raw = dataset_of(open_table(world.settings, "raw_clicks"))
     assert raw.to_table(filter=in_hours([])).num_rows == raw.to_table(filter=in_ranges({})).num_rows == 0
-
-
-def test_a_place_is_two_numbers() -> None:
-    assert place_of("2:17") == (2, 17)

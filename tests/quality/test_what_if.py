@@ -127,8 +127,8 @@ def test_prices_are_those_in_force_at_the_minute(own_world: SealedWorld) -> None
     snapshot_ads(own_world.settings, [Ad(1, OWN, 100, "https://a.example/", 2_000_000, "EUR")], NEXT_HOUR)
     snapshot_ads(own_world.settings, [Ad(1, OTHER, 100, "https://a.example/", 9_000_000, "EUR")], NEXT_HOUR + MINUTE)
     found = effects(own_world, Supposition(left_out=frozenset({"duplicate", "fraud"}))).by_advertiser()
-    assert found[OWN].price_micros == {"EUR": Change(1_500_000 + 2_000_000, 2 * 1_500_000 + 2_000_000)}
-    assert found[OTHER].price_micros == {}
+    assert found[OWN].amounts_micros == {"EUR": Change(1_500_000 + 2_000_000, 2 * 1_500_000 + 2_000_000)}
+    assert found[OTHER].amounts_micros == {}
 
 
 def test_asking_changes_nothing(world: SealedWorld) -> None:

@@ -101,6 +101,9 @@ def test_lines_of_a_file(tmp_path: Path) -> None:
         json.dumps(SAID | {"delta_clicks": True}),
         json.dumps(SAID | {"ad_id": 0}),
         json.dumps(SAID | {"country": ""}),
+        json.dumps(SAID | {"country": "=A1"}),
+        json.dumps(SAID | {"device": "phone"}),
+        json.dumps(SAID | {"device": 7}),
         json.dumps(SAID | {"charge_hour": "2026-11-01T01:00"}),
     ],
 )

@@ -16,10 +16,10 @@ from tests.support.counts_tables import CountsTables, counts_tables
 from tests.support.ledgers import seal_draft
 from tests.support.periods import BILLABLE, CLOSED_AT, DECEMBER, NOVEMBER, close_month, settle_month
 from tests.support.sealed_world import SealedWorld, logged
-from warehouse.closing import SEAL_LOCK, close_period, plan_close
+from warehouse.closing import close_period, plan_close
 from warehouse.hour_findings import read_findings
 from warehouse.layout import tables_path
-from warehouse.locks import writer_lock
+from warehouse.locks import SEAL_LOCK, writer_lock
 from warehouse.periods import read_closes
 from warehouse.proposal_dismissals import dismiss
 from warehouse.seals import append_seals, read_seals
@@ -88,10 +88,7 @@ def test_a_month_with_a_pending_proposal_is_not_closed(tables: CountsTables) -> 
 
 
 def test_nobody_closes_while_another_seals(tables: CountsTables) -> None:
-    from spark_jobs.reconcile import LOCK
-
-    assert SEAL_LOCK == LOCK
-    with writer_lock(tables.settings, LOCK), pytest.raises(WriterBusyError):
+    with writer_lock(tables.settings, SEAL_LOCK), pytest.raises(WriterBusyError):
         close_month(tables.settings)
     assert read_closes(tables.settings) == []
 

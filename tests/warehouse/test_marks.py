@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from threading import Thread
 
 import pytest
 
+from domain.buckets import MICROSECOND
 from domain.errors import WriterBusyError
 from domain.settings import Settings
 from warehouse.layout import open_table, rows_of, table_uri
-from warehouse.marks import Mark, read_marks, write_marks
+from warehouse.marks import Mark, reached_offsets, read_marks, write_marks
 
 AT = datetime(2026, 5, 4, 12, 0, 0, 123456, tzinfo=UTC)
-MICROSECOND = timedelta(microseconds=1)
 
 
 def _mark(partition: int, offset: int, query: str = "live", log: int = 1) -> Mark:
@@ -30,6 +30,7 @@ def test_marks_come_back_to_the_microsecond(settings: Settings) -> None:
     written = {0: _mark(0, 41), 7: Mark("live", 1, 7, 2**40, None, None)}
     write_marks(settings, "live", 1, written.values())
     assert read_marks(settings, "live", 1) == written
+    assert reached_offsets(settings, "live", 1) == {0: 42, 7: 2**40 + 1}
 
 
 def test_there_are_none_before_the_first_batch(settings: Settings) -> None:

@@ -18,8 +18,8 @@ from tests.support.empty_tables import make_empty_tables
 from tests.support.periods import NOVEMBER
 from warehouse.ads import snapshot_ads
 from warehouse.prices import MONEY, has_prices, prices_by_minute, with_money
+from warehouse.schema import INSTANT
 
-INSTANT = pa.timestamp("us", tz="UTC")
 ROWS = pa.schema([pa.field("ad_id", pa.int64()), pa.field("minute", INSTANT), pa.field("clicks", pa.int64())])
 
 
@@ -40,7 +40,10 @@ CLICKS = st.lists(st.tuples(st.integers(1, 3), st.integers(0, 9), st.integers(-(
 
 @settings(max_examples=25, deadline=None)
 @given(PRICES, CLICKS)
-def test_two_engines_one_answer(prices: list[PriceRow], clicks: list[tuple[int, int, int]]) -> None:
+def test_two_engines_one_answer(
+    tmp_path_factory: pytest.TempPathFactory, prices: list[PriceRow], clicks: list[tuple[int, int, int]]
+) -> None:
+    home = Settings(home=tmp_path_factory.getbasetemp())
     rows = [{"ad_id": ad_id, "minute": _at(minutes), "clicks": count} for ad_id, minutes, count in clicks]
     history = PriceHistory(prices)
     expected = []
@@ -48,15 +51,15 @@ def test_two_engines_one_answer(prices: list[PriceRow], clicks: list[tuple[int, 
         price = history.price_at(10, row["ad_id"], row["minute"])
         money = (None, None, None) if price is None else (*price, price.price_micros * row["clicks"])
         expected.append(row | dict(zip(MONEY.names, money, strict=True)))
-    found = with_money(pa.Table.from_pylist(rows, ROWS), prices, "minute")
+    found = with_money(home, pa.Table.from_pylist(rows, ROWS), prices, "minute")
     assert found.to_pylist() == expected
     assert found.schema == pa.schema([*ROWS, *MONEY])
 
 
-def test_an_amount_that_no_column_holds() -> None:
+def test_an_amount_that_no_column_holds(tmp_path: Path) -> None:
     rows = pa.Table.from_pylist([{"ad_id": 1, "minute": _at(0), "clicks": 2}], ROWS)
     with pytest.raises(IntegrityError, match=r"an amount is too large: .*; expected one up to 9223372036854775807"):
-        with_money(rows, [PriceRow(10, 1, _at(0), 2**62, "EUR")], "minute")
+        with_money(Settings(home=tmp_path), rows, [PriceRow(10, 1, _at(0), 2**62, "EUR")], "minute")
 
 
 def test_prices_by_minute_of_whom_they_are_asked_for(tmp_path: Path) -> None:

@@ -166,5 +166,5 @@ def test_another_format_is_refused() -> None:
 
 def test_a_workbook_takes_so_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(statement_files, "MAX_SHEET_ROWS", 1)
-    with pytest.raises(UsageError, match="a statement of 2 rows; expected at most 1 in a workbook"):
+    with pytest.raises(UsageError, match="a sheet of 2 rows; expected at most 1 in a workbook"):
         statement_bytes(STATEMENT, "xlsx")

@@ -6,25 +6,25 @@ Of other advertisers nothing leaves this module but one hash for each billable c
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from types import TracebackType
 from typing import Any, Self
 
-import duckdb
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from domain.buckets import DAY, HOUR, format_utc, hour_of
+from domain.buckets import DAY, HOUR, MICROSECOND, format_utc, from_unix_micros, hour_of, to_unix_micros
 from domain.disputes import Dispute
 from domain.errors import UsageError
+from domain.identity import place_of
 from domain.publications import Publication
 from domain.seals import Seal
 from domain.settings import Settings
 from warehouse.counts import open_version
+from warehouse.duck_engine import opened_engine
 from warehouse.layout import dataset_of, open_table, rows_of
 from warehouse.pack.queries import (
     CLICKS_SQL,
@@ -41,12 +41,11 @@ from warehouse.pack.queries import (
 from warehouse.prices import read_prices, with_money
 from warehouse.publications import latest_publication
 from warehouse.ranges import FINAL_TABLE
+from warehouse.schema import INSTANT, STATISTICS_GRAIN
 from warehouse.seals import read_seals
 
 MEMORY_LIMIT = "1GB"
 BATCH_ROWS = 50_000
-STATISTICS_GRAIN = timedelta(milliseconds=1)
-"""Writers cut instants in file statistics to this."""
 RAW_COLUMNS = [
     *("log", "partition", "offset", "logged_at", "impression_id", "ad_id", "advertiser_id", "campaign_id"),
     *("clicked_at", "country", "device", "kind", "payload"),
@@ -55,9 +54,6 @@ EXCLUSION_COLUMNS = [
     *("attempt", "log", "partition", "offset", "reason", "winner_log", "winner_partition", "winner_offset"),
     "verdict_id",
 ]
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
-_INSTANT = pa.timestamp("us", tz="UTC")
 
 
 @dataclass(frozen=True)
@@ -90,14 +86,7 @@ class Evidence:
         self._open = ExitStack()
 
     def __enter__(self) -> Self:
-        spill = self._open.enter_context(tempfile.TemporaryDirectory(prefix="tallystick-evidence-"))
-        config: dict[str, Any] = {
-            "memory_limit": MEMORY_LIMIT,
-            "temp_directory": spill,
-            "autoload_known_extensions": False,
-        }
-        self._engine = self._open.enter_context(duckdb.connect(":memory:", config=config))
-        self._engine.execute("SET TimeZone = 'UTC'")
+        self._engine = self._open.enter_context(opened_engine(self._settings, MEMORY_LIMIT))
         self._engine.execute(TABLES_SQL)
         self._load()
         return self
@@ -127,13 +116,13 @@ class Evidence:
 
     def excluded(self) -> list[tuple[datetime, int, str, int]]:
         """Hour, ad, reason and count of the excluded clicks in the range."""
-        range_us = {"start_us": _us(self.dispute.start), "end_us": _us(self.dispute.end)}
+        range_us = {"start_us": to_unix_micros(self.dispute.start), "end_us": to_unix_micros(self.dispute.end)}
         rows = self._rows(EXCLUDED_SQL, own=self.dispute.advertiser_id, **range_us)
-        return [(_at(hour_us), ad_id, reason, count) for hour_us, ad_id, reason, count in rows]
+        return [(from_unix_micros(hour_us), ad_id, reason, count) for hour_us, ad_id, reason, count in rows]
 
     def raw_counts(self) -> dict[datetime, int]:
         """By hour how many raw events of all advertisers are there below the cut of its seal."""
-        return {_at(hour_us): count for hour_us, count in self._rows(RAW_COUNTS_SQL)}
+        return {from_unix_micros(hour_us): count for hour_us, count in self._rows(RAW_COUNTS_SQL)}
 
     @property
     def incomplete_hours(self) -> list[datetime]:
@@ -164,22 +153,24 @@ class Evidence:
             columns=columns,
             filter=(ds.field("advertiser_id") == dispute.advertiser_id)
             & (click_date >= pa.scalar(dispute.start.date()))
-            & (click_date <= pa.scalar((dispute.end - _MICROSECOND).date()))
-            & (minute >= pa.scalar(dispute.start, _INSTANT))
-            & (minute < pa.scalar(dispute.end, _INSTANT)),
+            & (click_date <= pa.scalar((dispute.end - MICROSECOND).date()))
+            & (minute >= pa.scalar(dispute.start, INSTANT))
+            & (minute < pa.scalar(dispute.end, INSTANT)),
         )
         rows = rows.sort_by([(name, "ascending") for name in columns])
-        return with_money(rows, read_prices(self._settings, dispute.advertiser_id), "minute")
+        return with_money(self._settings, rows, read_prices(self._settings, dispute.advertiser_id), "minute")
 
     def _load(self) -> None:
         """All events of the hours, the exclusions of the sealed attempts, and earlier copies of the own clicks."""
         hours = self.dispute.hours
         self._engine.executemany(
             "INSERT INTO hours VALUES (?, ?)",
-            [(_us(hour), self.held[hour].attempt if hour in self.held else None) for hour in hours],
+            [(to_unix_micros(hour), self.held[hour].attempt if hour in self.held else None) for hour in hours],
         )
         ends = [
-            (_us(s.hour), *map(int, place.split(":")), end) for s in self.held.values() for place, end in s.cut.items()
+            (to_unix_micros(hour), *place_of(place), end)
+            for hour, seal in self.held.items()
+            for place, end in seal.cut.items()
         ]
         if ends:
             self._engine.executemany("INSERT INTO cut VALUES (?, ?, ?, ?)", ends)
@@ -203,10 +194,10 @@ class Evidence:
         if first_us is None:
             return
         days = max((seal.horizon_days for seal in self.held.values()), default=self._settings.final_horizon_days)
-        since = _at(first_us) - days * DAY
-        logged = _between("logged_at", since - STATISTICS_GRAIN, _at(last_us) + _MICROSECOND)
+        since = from_unix_micros(first_us) - days * DAY
+        logged = _between("logged_at", since - STATISTICS_GRAIN, from_unix_micros(last_us) + MICROSECOND)
         copies = self._raw(logged & (ds.field("advertiser_id") == own), RAW_COLUMNS)
-        self._fill(LOOK_BACK_SQL, "raw_once", copies, own=own, since_us=_us(since))
+        self._fill(LOOK_BACK_SQL, "raw_once", copies, own=own, since_us=to_unix_micros(since))
 
     def _raw(self, condition: ds.Expression, columns: list[str]) -> pa.RecordBatchReader:
         raw = dataset_of(open_table(self._settings, "raw_clicks"))
@@ -243,17 +234,9 @@ def seals_of_hours(seals: Iterable[Seal], dispute: Dispute) -> list[Seal]:
 
 def _between(name: str, start: datetime, end: datetime) -> ds.Expression:
     at = ds.field(name)
-    return (at >= pa.scalar(start, _INSTANT)) & (at < pa.scalar(end, _INSTANT))
+    return (at >= pa.scalar(start, INSTANT)) & (at < pa.scalar(end, INSTANT))
 
 
 def _dates(first: datetime, last: datetime) -> ds.Expression:
     click_date = ds.field("click_date")
     return (click_date >= pa.scalar(hour_of(first).date())) & (click_date <= pa.scalar(hour_of(last).date()))
-
-
-def _us(at: datetime) -> int:
-    return (at - _EPOCH) // _MICROSECOND
-
-
-def _at(us: int) -> datetime:
-    return _EPOCH + us * _MICROSECOND

@@ -27,6 +27,7 @@ from domain.disputes import Dispute
 from domain.errors import IntegrityError
 from domain.settings import Settings
 from warehouse.adjustments import read_adjustments
+from warehouse.csv_cells import csv_rows
 from warehouse.disputes import read_dispute
 from warehouse.pack.evidence import Evidence, refuse_unsealed
 from warehouse.prices import price_table, read_prices
@@ -114,15 +115,9 @@ def _write_csv(
         writer.writerow(rows.schema.names)
         for batch in rows:
             beside(batch)
-            writer.writerows(zip(*(map(_text, column.to_pylist()) for column in batch.columns), strict=True))
+            writer.writerows(csv_rows(batch))
             count += batch.num_rows
     return count
-
-
-def _text(value: object) -> str:
-    if value is None:
-        return ""
-    return format_utc(value) if isinstance(value, datetime) else str(value)
 
 
 def _write_json(path: Path, document: Mapping[str, Any]) -> None:

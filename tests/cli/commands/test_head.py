@@ -46,7 +46,7 @@ def test_a_kept_head_is_taken_by_verify(world: SealedWorld, tmp_path: Path, monk
     ("arguments", "found"),
     [
         (("head", "export"), "no target"),
-        (("head", "export", "--to", "x", "--retain-until", "2099-01-01"), "--retain-until '2099-01-01'"),
+        (("head", "export", "--to", "x", "--retain-until", "2099-01-01"), "--retain-until is '2099-01-01'"),
         (("head", "export", "--to", "x", "--retain-until", "2020-01-01T00:00Z"), "--retain-until 2020"),
         (("verify", ASKED, "--head", "absent"), "absent cannot be read: No such file"),
         (("verify", ASKED, "--head", __file__), f"{__file__} holds no head"),

@@ -47,7 +47,7 @@ def test_a_file_of_verdicts_that_was_not_taken_in(world: SealedWorld, tmp_path: 
             "fraud": {"now": 0, "then": 1, "difference": 1},
             "head": {"now": 1, "then": 0, "difference": -1},
         },
-        "price_micros": {},
+        "amounts_micros": {},
     }
     assert document == {
         "from": "2026-11-30T09:00:00Z",
