@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import duckdb
 import pyarrow as pa
 import pyarrow.dataset as ds
 
@@ -19,10 +18,10 @@ from domain.drift_history import HourError
 from domain.drift_money import MoneyByHour, PricedClicks, money_of_hours
 from domain.seals import Seal
 from domain.settings import Settings
+from warehouse.duck_engine import opened_engine
 from warehouse.layout import dataset_of, open_table
 from warehouse.prices import PRICED_JOIN, has_prices, prices_by_minute
 
-MEMORY_LIMIT = "512MB"
 COUNTS = {"live": "live_clicks_minute", "final": "reconciled_clicks_minute"}
 COLUMNS = ["advertiser_id", "ad_id", "minute", "clicks"]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -63,10 +62,8 @@ def read_money(
 
 
 def _priced(settings: Settings, seals: Sequence[Seal], advertiser_id: int | None) -> list[PricedClicks]:
-    config = {"memory_limit": MEMORY_LIMIT, "temp_directory": str(settings.home / "scratch")}
     filters = _filters(seals, advertiser_id)
-    with duckdb.connect(":memory:", config=config) as engine:
-        engine.execute("SET TimeZone = 'UTC'")
+    with opened_engine(settings) as engine:
         engine.register("sealed", pa.table({"hour_us": [_us(seal.hour) for seal in seals]}))
         for side, name in COUNTS.items():
             rows = dataset_of(open_table(settings, name)).scanner(columns=COLUMNS, filter=filters[side])
