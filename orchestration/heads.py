@@ -11,7 +11,7 @@ MINUTE_OF_HOUR = 25
 """After the hour before was reconciled, as a rule; a head that was kept already is not kept again."""
 
 
-@dg.job(name="export_head", description="Keep the newest numbers and hashes of the ledgers in setting head_target.")
+@dg.job(name="keep_head", description="Keep the newest numbers and hashes of the ledgers in setting head_target.")
 def head_job() -> None:
     export_head()
 

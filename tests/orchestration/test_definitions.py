@@ -45,6 +45,16 @@ def specs() -> dict[str, dg.AssetSpec]:
     return {key.to_user_string(): graph.get(key).to_asset_spec() for key in graph.get_all_asset_keys()}
 
 
+def test_all_of_it_loads_as_the_page_loads_it() -> None:
+    """Two things of one name, a job and an op, are seen only here; the page and every schedule would be gone."""
+    repository = defs.get_repository_def()
+    repository.load_all_definitions()
+    jobs = {job.name for job in repository.get_all_jobs() if not job.name.startswith("__")}
+    assert jobs == {"reconcile_hour", "confirm_day", "revise_late_hours", "keep_head"}
+    schedules = {schedule.name for schedule in repository.schedule_defs}
+    assert schedules == {"every_hour", "every_day", "late_revisions", "every_head"}
+
+
 def test_the_graph_is_the_path_of_a_click() -> None:
     graph = defs.resolve_asset_graph()
     found = {
