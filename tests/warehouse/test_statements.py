@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from datetime import date, timedelta
 from pathlib import Path
@@ -12,6 +13,7 @@ from domain.ads import Ad
 from domain.buckets import parse_utc
 from domain.errors import IntegrityError, UsageError
 from domain.periods import Period, parse_period
+from domain.settings import Settings
 from tests.support.counts_tables import Clicks, CountsTables, counts_tables
 from tests.support.periods import DECEMBER, NOVEMBER, OCTOBER, close_month, settle_month
 from warehouse.ads import snapshot_ads
@@ -65,10 +67,10 @@ def test_minutes_at_the_edges_of_a_local_day(tmp_path: Path) -> None:
     assert _rows(statement) == [(date(2026, 11, 9), 100, 1, 1), (date(2026, 11, 10), 100, 1, 320)]
 
 
-@pytest.fixture
-def tables(tmp_path: Path) -> CountsTables:
-    """November is closed; October and December have clicks too. Advertiser 11 has its own."""
-    found = counts_tables(tmp_path)
+@pytest.fixture(scope="module")
+def closed(tmp_path_factory: pytest.TempPathFactory) -> CountsTables:
+    """November is closed; October and December have clicks too. Advertiser 11 has its own. Only to be read."""
+    found = counts_tables(tmp_path_factory.mktemp("closed"))
     rows = [
         Clicks("2026-10-31T23:59Z", 1_000),
         Clicks("2026-11-01T00:00Z", 1, ad=2),
@@ -86,16 +88,24 @@ def tables(tmp_path: Path) -> CountsTables:
     return found
 
 
-def test_by_day_campaign_and_ad(tables: CountsTables) -> None:
+@pytest.fixture
+def tables(closed: CountsTables, tmp_path: Path) -> CountsTables:
+    """A copy that a test may change."""
+    home = tmp_path / "home"
+    shutil.copytree(closed.settings.home, home)
+    return CountsTables(Settings(home=home))
+
+
+def test_by_day_campaign_and_ad(closed: CountsTables) -> None:
     first, last = date(2026, 11, 1), date(2026, 11, 30)
-    statement = read_statement(tables.settings, 10, NOVEMBER, "UTC")
+    statement = read_statement(closed.settings, 10, NOVEMBER, "UTC")
     assert _rows(statement) == [(first, 99, 1, 8), (first, 100, 1, 6), (first, 100, 2, 1), (last, 100, 1, 16)]
     assert (statement.total_clicks, statement.close.billable_clicks) == (31, 63)
-    assert read_statement(tables.settings, 11, NOVEMBER, "UTC").total_clicks == 32
+    assert read_statement(closed.settings, 11, NOVEMBER, "UTC").total_clicks == 32
 
 
-def test_a_statement_of_nothing(tables: CountsTables) -> None:
-    statement = read_statement(tables.settings, 12, NOVEMBER, "UTC")
+def test_a_statement_of_nothing(closed: CountsTables) -> None:
+    statement = read_statement(closed.settings, 12, NOVEMBER, "UTC")
     assert (_rows(statement), statement.total_clicks) == ([], 0)
     assert statement.clicks.column_names == ["date", "campaign_id", "ad_id", "clicks", *MONEY.names]
     assert (statement.amounts, statement.adjusted_amounts) == ([], [])
@@ -122,15 +132,15 @@ def test_each_click_costs_what_its_minute_says(tables: CountsTables) -> None:
     assert read_statement(tables.settings, 11, NOVEMBER, "UTC").amounts == []
 
 
-def test_an_open_period_has_none(tables: CountsTables) -> None:
+def test_an_open_period_has_none(closed: CountsTables) -> None:
     with pytest.raises(UsageError, match="a statement of period 2026-12, which is open; expected a closed one"):
-        read_statement(tables.settings, 10, DECEMBER, "UTC")
+        read_statement(closed.settings, 10, DECEMBER, "UTC")
 
 
 @pytest.mark.parametrize("zone", ["Mars/Olympus", "", "../etc/passwd", "America", "UTC\0"])
-def test_a_zone_that_does_not_exist(tables: CountsTables, zone: str) -> None:
+def test_a_zone_that_does_not_exist(closed: CountsTables, zone: str) -> None:
     with pytest.raises(UsageError, match="expected a name of the time zone database"):
-        read_statement(tables.settings, 10, NOVEMBER, zone)
+        read_statement(closed.settings, 10, NOVEMBER, zone)
 
 
 def test_figures_that_are_no_longer_those_of_the_close(tables: CountsTables) -> None:
