@@ -50,11 +50,11 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
             os.fsync(descriptor)
         os.chmod(beside, READABLE)
         os.rename(beside, path)
-    except BaseException as error:
+        beside = None
+    except OSError as error:
+        raise ExportError(
+            f"{path}: {error.strerror}", "room for the whole file", "free some space, or name another folder"
+        ) from error
+    finally:
         if beside is not None:
             os.unlink(beside)
-        if isinstance(error, OSError):
-            raise ExportError(
-                f"{path}: {error.strerror}", "room for the whole file", "free some space, or name another folder"
-            ) from error
-        raise
