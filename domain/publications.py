@@ -5,7 +5,7 @@ Belongs here: drafts, their place in the chain, its check. Reading and appending
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 from domain.buckets import format_utc
 from domain.chain import GENESIS_HASH, broken_links, chain_hash
 from domain.errors import IntegrityError
+from domain.seals import Seal, current_seals
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,3 +75,9 @@ def chain_draft(before: Publication | None, draft: PublicationDraft, published_a
 def check_publications(publications: Sequence[Publication]) -> list[str]:
     """What is wrong with the chain of publications (ascending), one line a finding; empty if it holds."""
     return broken_links("publication", publications)
+
+
+def shown_seals(seals: Iterable[Seal], publication: Publication | None) -> dict[datetime, Seal]:
+    """By hour the seal that readers of a publication see: its highest revision among those that it shows."""
+    shown_up_to = publication.seal_number if publication else 0
+    return current_seals(seal for seal in seals if seal.seal_number <= shown_up_to)

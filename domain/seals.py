@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -18,6 +18,10 @@ from domain.chain import GENESIS_HASH, broken_links, canonical_json, chain_hash
 from domain.errors import IntegrityError
 
 FIRST_REVISION = 0
+SALT_BYTES = 32
+PRIVATE_TEXTS = ("actor", "case_id", "reason")
+PRIVATE_COLUMNS = (*PRIVATE_TEXTS, "salt")
+"""What the chain covers by its commitment, so that the chain can be shown without them."""
 DIGEST_WORDS = 8
 WORD_BYTES = 4
 _WORD_MODULUS = 1 << (8 * WORD_BYTES)
@@ -73,10 +77,15 @@ class SealDraft:
 
 @dataclass(frozen=True, kw_only=True)
 class Seal(SealDraft):
-    """A draft with its place in the chain: the truth of its hour unless a later revision stands."""
+    """A draft with its place in the chain: the truth of its hour unless a later revision stands.
+
+    ``commitment`` binds the chain to the seal's texts without showing them; ``salt`` keeps it from being guessed.
+    """
 
     seal_number: int
     sealed_at: datetime
+    salt: str
+    commitment: str
     previous_hash: str
     hash: str
 
@@ -91,12 +100,32 @@ class Seal(SealDraft):
         return row | {"cut": canonical_json(self.cut), "excluded_clicks": canonical_json(self.excluded_clicks)}
 
     def hashed_columns(self) -> dict[str, Any]:
-        """What its hash covers: every column but the two hashes, as the table stores it."""
-        return {name: value for name, value in self.columns().items() if name not in ("previous_hash", "hash")}
+        """What its hash covers, as the table stores it: of the texts their commitment only."""
+        uncovered = {*PRIVATE_COLUMNS, "previous_hash", "hash"}
+        return {name: value for name, value in self.columns().items() if name not in uncovered}
+
+    def columns_for(self, case_id: str) -> dict[str, Any]:
+        """Its row for a reader who may know of this case alone: the texts of any other seal are left out."""
+        hidden = {} if self.case_id == case_id else dict.fromkeys(PRIVATE_COLUMNS, "")
+        return self.columns() | hidden
 
 
-def chain_drafts(seals: Sequence[Seal], drafts: Sequence[SealDraft], sealed_at: datetime) -> list[Seal]:
-    """What the drafts become behind ``seals`` (ascending). ``IntegrityError`` if one is not the next of its hour."""
+def commitment_of(salt: str, texts: Mapping[str, str]) -> str:
+    """SHA-256 in hex over ``salt``, a line feed and the canonical JSON of the private texts."""
+    return hashlib.sha256(f"{salt}\n{canonical_json(texts)}".encode()).hexdigest()
+
+
+def _commitment(seal: SealDraft, salt: str) -> str:
+    return commitment_of(salt, {name: getattr(seal, name) for name in PRIVATE_TEXTS})
+
+
+def chain_drafts(
+    seals: Sequence[Seal], drafts: Sequence[SealDraft], sealed_at: datetime, new_salt: Callable[[], str]
+) -> list[Seal]:
+    """What the drafts become behind ``seals`` (ascending). ``IntegrityError`` if one is not the next of its hour.
+
+    ``new_salt`` gives ``SALT_BYTES`` random bytes in hex, others each time.
+    """
     revisions = {hour: seal.revision for hour, seal in current_seals(seals).items()}
     previous_hash = seals[-1].hash if seals else GENESIS_HASH
     first = seals[-1].seal_number + 1 if seals else 1
@@ -104,7 +133,16 @@ def chain_drafts(seals: Sequence[Seal], drafts: Sequence[SealDraft], sealed_at: 
     for number, draft in enumerate(drafts, start=first):
         _check_revision(draft, revisions.get(draft.hour))
         said = {field.name: getattr(draft, field.name) for field in fields(SealDraft)}
-        seal = Seal(**said, seal_number=number, sealed_at=sealed_at, previous_hash=previous_hash, hash="")
+        salt = new_salt()
+        seal = Seal(
+            **said,
+            seal_number=number,
+            sealed_at=sealed_at,
+            salt=salt,
+            commitment=_commitment(draft, salt),
+            previous_hash=previous_hash,
+            hash="",
+        )
         seal = replace(seal, hash=chain_hash(previous_hash, seal.hashed_columns()))
         chained.append(seal)
         revisions[seal.hour] = seal.revision
@@ -155,6 +193,8 @@ def check_chain(seals: Sequence[Seal]) -> list[str]:
     for seal in seals:
         if seal.revision != revisions.get(seal.hour, -1) + 1:
             findings.append(f"seal {seal.number}: revision {seal.revision} is not the next of its hour")
+        if seal.commitment != _commitment(seal, seal.salt):
+            findings.append(f"seal {seal.number}: its actor, case, reason or salt was changed")
         if not _is_accounted_for(seal):
             findings.append(f"seal {seal.number}: revision {seal.revision} has not the reason and case that it should")
         revisions[seal.hour] = seal.revision
@@ -198,4 +238,9 @@ class SetDigest:
 
     def hex(self) -> str:
         """The eight sums, 8 lower-case hex digits each; all zeros for the empty set."""
-        return "".join(f"{word:08x}" for word in self._words)
+        return sum_hex(self._words)
+
+
+def sum_hex(words: Iterable[int]) -> str:
+    """Eight sums of words as a digest writes them: modulo 2**32, 8 lower-case hex digits each."""
+    return "".join(f"{word % _WORD_MODULUS:08x}" for word in words)

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from domain.seals import Seal, current_seals
+from domain.publications import shown_seals
+from domain.seals import Seal
 from domain.settings import Settings
 from warehouse.publications import latest_publication
 from warehouse.seals import read_seals
@@ -16,9 +17,7 @@ from warehouse.seals import read_seals
 
 def published_seals(settings: Settings) -> dict[datetime, Seal]:
     """By hour the seal that readers see: its highest revision among those that are published."""
-    publication = latest_publication(settings)
-    shown_up_to = publication.seal_number if publication else 0
-    return current_seals(seal for seal in read_seals(settings) if seal.seal_number <= shown_up_to)
+    return shown_seals(read_seals(settings), latest_publication(settings))
 
 
 def unsealed_hours(settings: Settings, hours: Sequence[datetime]) -> list[datetime]:

@@ -6,13 +6,14 @@ Belongs here: rows to seals and back. What a seal is and how it is hashed is ``d
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
 from deltalake import DeltaTable
 
-from domain.seals import Seal, SealDraft, chain_drafts
+from domain.seals import SALT_BYTES, Seal, SealDraft, chain_drafts
 from domain.settings import Settings
 from warehouse.layout import open_table, rows_of
 from warehouse.ledger import append_after, check_head, check_stored
@@ -36,11 +37,16 @@ def append_seals(
     if not drafts:
         return []
     read_closed(settings).check_open(draft.hour for draft in drafts)
-    fresh = chain_drafts(seals, drafts, sealed_at)
+    fresh = chain_drafts(seals, drafts, sealed_at, new_salt)
     append_after(settings, NAME, snapshot, [seal.columns() for seal in fresh])
     stored = [seal for seal in read_seals(settings) if seal.seal_number > expected_head]
     check_stored(NAME, stored[: len(fresh)], fresh)
     return fresh
+
+
+def new_salt() -> str:
+    """Random bytes in hex, from the operating system."""
+    return secrets.token_hex(SALT_BYTES)
 
 
 def read_seals(settings: Settings) -> list[Seal]:

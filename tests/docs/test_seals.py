@@ -11,6 +11,7 @@ import pytest
 
 from domain.chain import canonical_json
 from domain.identity import LogPosition
+from domain.seals import chain_drafts
 from domain.verdicts import ClickTarget, FraudVerdict
 from quality.recount import verify
 from tests.support.sealed_world import HOUR, SealedWorld, exchanged, line_of, logged, sealed_world
@@ -37,12 +38,15 @@ def documented_world(tmp_path: Path) -> SealedWorld:
 
 
 def test_the_numbers_of_the_documentation(documented_world: SealedWorld) -> None:
-    (seal,) = read_seals(documented_world.settings)
+    """The salt of the page is another than the one that this seal got, and so are the two hashes that rest on it."""
+    (sealed,) = read_seals(documented_world.settings)
+    (seal,) = chain_drafts([], [sealed], sealed.sealed_at, lambda: hashlib.sha256(b"docs/seals.md").hexdigest())
     outcomes = documented_world.outcomes(HOUR, seal.cut)
     lines = [line_of(outcome) for outcome in outcomes if outcome.is_billable]
     hashed = [hashlib.sha256(line.encode()).hexdigest() for line in lines]
     shown = [f"{line}\n{hex_hash}" for line, hex_hash in zip(lines, hashed, strict=True)]
     assert "\n".join(shown) + f"\n\n{seal.digest}\n```" in SEALS_PAGE
+    assert f'```\n{seal.salt}\n{{"actor":"test","case_id":"","reason":""}}\n```' in SEALS_PAGE
     assert f"```\n{canonical_json(seal.hashed_columns())}\n```" in SEALS_PAGE
     assert f"```\n{seal.hash}\n```" in SEALS_PAGE
     assert [(o.event.impression_id, o.reason) for o in outcomes] == [
@@ -69,6 +73,8 @@ def test_the_strangers_script_of_the_documentation(
     assert capsys.readouterr().out == f"{confirmed}, head {seal.hash}\n"
     for name, field, old, new in (
         ("seals", "actor", "test", "nobody"),
+        ("seals", "reason", "found later", "no reason"),
+        ("seals", "code_version", "0.1.0", "0.1.1"),
         ("raw_clicks", "payload", b"mobile", b"tablet"),
     ):
         documented_world.tamper(name, exchanged(field, old, new))

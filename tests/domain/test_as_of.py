@@ -12,7 +12,7 @@ from domain.errors import IntegrityError, UsageError
 from domain.periods import PeriodClose, parse_period
 from domain.publications import Publication, PublicationDraft, chain_draft
 from domain.seals import Seal, chain_drafts
-from tests.support.ledgers import FIRST_HOUR, WRITTEN_AT, seal_draft
+from tests.support.ledgers import FIRST_HOUR, WRITTEN_AT, fixed_salt, seal_draft
 
 SECOND, THIRD, FOURTH = (FIRST_HOUR + n * HOUR for n in (1, 2, 3))
 TICK = timedelta(microseconds=1)
@@ -25,7 +25,7 @@ def _seals(*hours: datetime) -> list[Seal]:
         seal_draft(hour=hour, attempt=f"attempt-{number}", revision=hours[:number].count(hour))
         for number, hour in enumerate(hours)
     ]
-    return chain_drafts([], drafts, WRITTEN_AT)
+    return chain_drafts([], drafts, WRITTEN_AT, fixed_salt)
 
 
 def _publications(*shown: tuple[datetime, int, datetime]) -> list[Publication]:

@@ -14,7 +14,7 @@ from domain.heads import NAME, Head, Ledgers, head_of, missing_of, parse_head
 from domain.periods import close_of
 from domain.seals import chain_drafts
 from tests.domain.test_adjustments import CASE, HELD, LINE, adjustments_of_november
-from tests.support.ledgers import seal_draft
+from tests.support.ledgers import fixed_salt, seal_draft
 from tests.support.periods import CLOSED_AT, NOVEMBER, month_seals, publication_of
 
 SEALS = month_seals(NOVEMBER)
@@ -45,7 +45,7 @@ def _growing() -> list[Ledgers]:
     bare = Ledgers(SEALS, [], [], [])
     published = replace(bare, publications=LEDGERS.publications)
     closed = replace(published, closes=[CLOSE])
-    more = chain_drafts(SEALS, [seal_draft(hour=NOVEMBER.end, attempt="a")], CLOSED_AT)
+    more = chain_drafts(SEALS, [seal_draft(hour=NOVEMBER.end, attempt="a")], CLOSED_AT, fixed_salt)
     return [bare, published, closed, LEDGERS, replace(LEDGERS, seals=[*SEALS, *more])]
 
 
@@ -57,7 +57,9 @@ def test_ledgers_that_only_grew_hold_every_older_head() -> None:
             assert missing_of(head_of(older, CLOSED_AT, "0.1.0"), ledgers) == []
 
 
-ANEW = chain_drafts([], [replace(seal_draft(hour=seal.hour, attempt="another")) for seal in SEALS], CLOSED_AT)
+ANEW = chain_drafts(
+    [], [replace(seal_draft(hour=seal.hour, attempt="another")) for seal in SEALS], CLOSED_AT, fixed_salt
+)
 MISSED: dict[str, tuple[Ledgers, str]] = {
     "F6: the tail of seals": (
         replace(LEDGERS, seals=SEALS[:-1]),

@@ -11,9 +11,9 @@ from domain.buckets import HOUR
 from domain.conservation import HourTally
 from domain.outcomes import outcome_violations, tallies_by_day
 from domain.seals import Seal, chain_drafts
-from tests.support.ledgers import FIRST_HOUR, WRITTEN_AT, seal_draft
+from tests.support.ledgers import FIRST_HOUR, WRITTEN_AT, fixed_salt, seal_draft
 
-(SEAL,) = chain_drafts([], [seal_draft()], WRITTEN_AT)
+(SEAL,) = chain_drafts([], [seal_draft()], WRITTEN_AT, fixed_salt)
 """10 raw = 7 billable + 2 duplicates + 1 HEAD."""
 FIRST, SECOND = HourTally(10, FIRST_HOUR, 6, 4, {"duplicate": 2}), HourTally(20, FIRST_HOUR, 4, 3, {"head": 1})
 
@@ -22,7 +22,7 @@ def test_rows_that_add_up_to_the_seal() -> None:
     """A reason that the seal counts zero times is none."""
     assert outcome_violations([FIRST, SECOND], [SEAL]) == []
     empty: list[Seal] = chain_drafts(
-        [], [seal_draft(raw_clicks=0, billable_clicks=0, excluded_clicks={"fraud": 0})], WRITTEN_AT
+        [], [seal_draft(raw_clicks=0, billable_clicks=0, excluded_clicks={"fraud": 0})], WRITTEN_AT, fixed_salt
     )
     assert outcome_violations([], empty) == []
 

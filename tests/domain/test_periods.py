@@ -25,7 +25,7 @@ from domain.periods import (
     seals_of,
 )
 from domain.seals import Seal, chain_drafts
-from tests.support.ledgers import seal_draft
+from tests.support.ledgers import fixed_salt, seal_draft
 from tests.support.periods import BILLABLE, CLOSED_AT, DECEMBER, NOVEMBER, OCTOBER, month_seals, publication_of
 
 NONE_CLOSED = ClosedPeriods(frozenset())
@@ -105,7 +105,7 @@ def test_nothing_sealed_and_nothing_published() -> None:
 
 def test_an_unpublished_revision_is_named(november: list[Seal]) -> None:
     draft = seal_draft(hour=NOVEMBER.start, revision=1)
-    seals = november + chain_drafts(november, [draft], CLOSED_AT)
+    seals = november + chain_drafts(november, [draft], CLOSED_AT, fixed_salt)
     found = reasons_against_close(
         NOVEMBER, CLOSED_AT, seals=seals, publications=publication_of(november), closed=NONE_CLOSED
     )
@@ -177,7 +177,7 @@ def test_the_root_digest_by_hand() -> None:
         f'2026-05-04T10:00:00Z|1|{"0" * 63}1|10|7|{{"duplicate":2,"head":1}}\n'
         f"2026-05-04T11:00:00Z|2|{'0' * 64}|0|0|{{}}\n"
     )
-    assert root_digest(chain_drafts([], two, CLOSED_AT)) == hashlib.sha256(text.encode()).hexdigest()
+    assert root_digest(chain_drafts([], two, CLOSED_AT, fixed_salt)) == hashlib.sha256(text.encode()).hexdigest()
     assert root_digest([]) == hashlib.sha256().hexdigest()
 
 
@@ -186,7 +186,7 @@ def test_the_digest_is_of_the_seals_that_hold_by_hour() -> None:
     most = month_seals(NOVEMBER, without=[NOVEMBER.start])
     first = [seal_draft(hour=NOVEMBER.start, revision=0)]
     revised = [seal_draft(hour=NOVEMBER.start, revision=1, raw_clicks=11, billable_clicks=8)]
-    later = chain_drafts(most, [*first, *revised, seal_draft(hour=DECEMBER.start)], CLOSED_AT)
+    later = chain_drafts(most, [*first, *revised, seal_draft(hour=DECEMBER.start)], CLOSED_AT, fixed_salt)
     seals = most + later
     held = seals_of(NOVEMBER, seals)
     assert [seal.hour for seal in held] == NOVEMBER.hours

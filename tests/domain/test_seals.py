@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from domain.chain import GENESIS_HASH, chain_hash
 from domain.errors import IntegrityError
-from domain.seals import Seal, SetDigest, billable_line, chain_drafts, check_chain, current_seals
-from tests.support.ledgers import FIRST_HOUR, WRITTEN_AT, seal_draft
+from domain.seals import Seal, SetDigest, billable_line, chain_drafts, check_chain, commitment_of, current_seals
+from tests.support.ledgers import FIRST_HOUR, WRITTEN_AT, fixed_salt, seal_draft
 
 CLICK: dict[str, Any] = {
     "log": 1,
@@ -32,7 +32,11 @@ LINE = "1|5|1234567890123|0197a1b2-0000-7000-8000-000000000001|7|10|100|2026-05-
 
 
 def _seals(*hours: int) -> list[Seal]:
-    return chain_drafts([], [seal_draft(hour) for hour in hours], WRITTEN_AT)
+    return chain_drafts([], [seal_draft(hour) for hour in hours], WRITTEN_AT, fixed_salt)
+
+
+def _texts(seal: Seal) -> dict[str, str]:
+    return {"actor": seal.actor, "case_id": seal.case_id, "reason": seal.reason}
 
 
 def _digest(lines: list[str]) -> str:
@@ -68,12 +72,12 @@ def test_a_draft_that_cannot_be_true_is_refused(change: dict[str, Any], message:
 def test_an_hour_without_clicks_can_be_sealed() -> None:
     """F4: an hour with no clicks is sealed too."""
     draft = seal_draft(raw_clicks=0, billable_clicks=0, excluded_clicks={}, digest="0" * 64)
-    assert chain_drafts([], [draft], WRITTEN_AT)[0].columns()["excluded_clicks"] == "{}"
+    assert chain_drafts([], [draft], WRITTEN_AT, fixed_salt)[0].columns()["excluded_clicks"] == "{}"
 
 
 def test_drafts_chain_behind_what_is_sealed() -> None:
     first, second = _seals(0, 1)
-    third = chain_drafts([first, second], [seal_draft(2)], WRITTEN_AT)[0]
+    third = chain_drafts([first, second], [seal_draft(2)], WRITTEN_AT, fixed_salt)[0]
     assert [seal.seal_number for seal in (first, second, third)] == [1, 2, 3]
     assert [first.previous_hash, second.previous_hash, third.previous_hash] == [GENESIS_HASH, first.hash, second.hash]
     assert check_chain([first, second, third]) == []
@@ -81,7 +85,7 @@ def test_drafts_chain_behind_what_is_sealed() -> None:
 
 def test_the_hash_of_a_seal_is_what_it_always_was() -> None:
     """A golden value, made with sha256sum: a change of the rule would break every chain there is."""
-    assert _seals(0)[0].hash == "535d1a24bc77f35b04792a88df74a78fb771ff33d3ab14a366774ce40719ee2c"
+    assert _seals(0)[0].hash == "8412d826eaa16a072f743ed12be947b77bd28edbebac1fd86348add29d056e3e"
 
 
 @pytest.mark.parametrize(
@@ -96,7 +100,7 @@ def test_the_hash_of_a_seal_is_what_it_always_was() -> None:
 def test_a_revision_that_is_not_the_next_is_refused(revisions: list[int], due: str) -> None:
     """F9: nothing sealed is sealed over by accident, nor twice in one commit."""
     with pytest.raises(IntegrityError, match=due):
-        chain_drafts([], [seal_draft(0, revision=revision) for revision in revisions], WRITTEN_AT)
+        chain_drafts([], [seal_draft(0, revision=revision) for revision in revisions], WRITTEN_AT, fixed_salt)
 
 
 @pytest.mark.parametrize(
@@ -114,9 +118,10 @@ def test_a_revision_says_why_and_a_first_seal_does_not(revision: int, said: dict
     before = _seals(0) if revision else []
     draft = seal_draft(0, revision=revision, **said)
     with pytest.raises(IntegrityError, match="expected both on a revision, neither on a first seal"):
-        chain_drafts(before, [draft], WRITTEN_AT)
-    (right,) = chain_drafts(before, [seal_draft(0, revision=revision)], WRITTEN_AT)
+        chain_drafts(before, [draft], WRITTEN_AT, fixed_salt)
+    (right,) = chain_drafts(before, [seal_draft(0, revision=revision)], WRITTEN_AT, fixed_salt)
     wrong = replace(right, **said)
+    wrong = replace(wrong, commitment=commitment_of(wrong.salt, _texts(wrong)))
     wrong = replace(wrong, hash=chain_hash(wrong.previous_hash, wrong.hashed_columns()))
     number = revision + 1
     assert check_chain([*before, wrong]) == [
@@ -126,7 +131,7 @@ def test_a_revision_says_why_and_a_first_seal_does_not(revision: int, said: dict
 
 def test_the_highest_revision_of_an_hour_holds() -> None:
     drafts = [seal_draft(0), seal_draft(1), seal_draft(0, revision=1), seal_draft(0, revision=2)]
-    seals = chain_drafts([], drafts, WRITTEN_AT)
+    seals = chain_drafts([], drafts, WRITTEN_AT, fixed_salt)
     holding = {FIRST_HOUR: seals[3], FIRST_HOUR + timedelta(hours=1): seals[1]}
     assert current_seals(seals) == current_seals(reversed(seals)) == holding
 
@@ -148,6 +153,26 @@ def test_a_changed_column_is_found(field: str) -> None:
     }
     seals[1] = replace(seals[1], **changes.get(field, {field: getattr(other, field)}))
     assert check_chain(seals) == ["seal 2: its columns do not have its hash, they were changed"]
+
+
+@pytest.mark.parametrize("field", ["actor", "case_id", "reason", "salt"])
+def test_a_changed_text_is_found_by_its_commitment(field: str) -> None:
+    """Law 10, law 11: what the chain can be shown without is covered by it all the same."""
+    seals = chain_drafts([], [seal_draft(0), seal_draft(0, revision=1)], WRITTEN_AT, fixed_salt)
+    seals[1] = replace(seals[1], **{field: "another"})
+    assert check_chain(seals) == ["seal 2: its actor, case, reason or salt was changed"]
+    forged = replace(seals[1], commitment=commitment_of(seals[1].salt, _texts(seals[1])))
+    assert check_chain([seals[0], forged]) == ["seal 2: its columns do not have its hash, they were changed"]
+
+
+def test_who_may_know_of_one_case_reads_no_text_of_another() -> None:
+    """Law 13: the chain is the same, and only the seals of the case say who asked for them and why."""
+    drafts = [seal_draft(0), seal_draft(0, revision=1, case_id="D-1"), seal_draft(0, revision=2, case_id="D-10")]
+    seals = chain_drafts([], drafts, WRITTEN_AT, fixed_salt)
+    first, own, other = (seal.columns_for("D-1") for seal in seals)
+    assert own == seals[1].columns()
+    nothing = {"actor": "", "case_id": "", "reason": "", "salt": ""}
+    assert (first, other) == (seals[0].columns() | nothing, seals[2].columns() | nothing)
 
 
 def test_a_revision_out_of_turn_is_found() -> None:

@@ -24,6 +24,7 @@ from domain.settings import Settings
 from domain.verdicts import ClickTarget, FraudVerdict
 from quality.recount import verify
 from tests.domain.test_adjustments import CASE, LINE
+from tests.support.ledgers import fixed_salt
 from tests.support.periods import CLOSED_AT, NOVEMBER
 from tests.support.sealed_world import HOUR, SEALED_AT, Row, SealedWorld, exchanged, logged, sealed_world
 from warehouse.adjustments import adjust
@@ -139,7 +140,7 @@ def _rewrite_history(world: SealedWorld) -> None:
     """Another actor in the first seal, and every hash made anew by the public rule."""
     seals = read_seals(world.settings)
     drafts = [replace(seals[0], actor="mallory"), *seals[1:]]
-    forged = {seal.number: seal.columns() for seal in chain_drafts([], drafts, SEALED_AT)}
+    forged = {seal.number: seal.columns() for seal in chain_drafts([], drafts, SEALED_AT, fixed_salt)}
     world.tamper("seals", lambda row: forged[row["seal_number"]])
 
 
@@ -180,6 +181,11 @@ WAYS: dict[str, Tampering] = {
         rows("seals", at("seal_number", 1, lambda row: row | {"raw_clicks": 5, "billable_clicks": 2})),
         LEDGERS,
         "seal 1: its columns do not have its hash, they were changed",
+    ),
+    "a text of a seal changed": Tampering(
+        rows("seals", at("seal_number", 3, lambda row: row | {"actor": "mallory"})),
+        LEDGERS,
+        "seal 3: its actor, case, reason or salt was changed",
     ),
     "a seal out of the middle": Tampering(
         rows("seals", at("seal_number", 2, lambda _: None)),

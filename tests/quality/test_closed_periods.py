@@ -10,7 +10,7 @@ from domain.buckets import HOUR
 from domain.periods import close_of
 from domain.seals import chain_drafts
 from quality.closed_periods import close_differences
-from tests.support.ledgers import seal_draft
+from tests.support.ledgers import fixed_salt, seal_draft
 from tests.support.periods import CLOSED_AT, DECEMBER, NOVEMBER, month_seals
 
 SEALS = month_seals(NOVEMBER)
@@ -19,13 +19,16 @@ CLOSE = close_of(NOVEMBER, SEALS, "ada", CLOSED_AT)
 
 def test_a_month_that_was_left_alone_agrees() -> None:
     assert close_differences(CLOSE, SEALS) == []
-    later = chain_drafts(SEALS, [seal_draft(hour=DECEMBER.start)], CLOSED_AT)
+    later = chain_drafts(SEALS, [seal_draft(hour=DECEMBER.start)], CLOSED_AT, fixed_salt)
     assert close_differences(CLOSE, SEALS + later) == []
 
 
 def test_a_seal_after_the_close_is_named() -> None:
     late = chain_drafts(
-        SEALS, [seal_draft(hour=NOVEMBER.start + HOUR, revision=1, raw_clicks=9, billable_clicks=6)], CLOSED_AT
+        SEALS,
+        [seal_draft(hour=NOVEMBER.start + HOUR, revision=1, raw_clicks=9, billable_clicks=6)],
+        CLOSED_AT,
+        fixed_salt,
     )
     found = close_differences(CLOSE, SEALS + late)
     assert found[:3] == [

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from domain.errors import LedgerConflictError
 from domain.publications import PublicationDraft
-from domain.seals import SealDraft
+from domain.seals import SALT_BYTES, SealDraft
 from domain.settings import Settings
 from warehouse.publications import append_publication
 from warehouse.seals import append_seals
@@ -49,6 +49,11 @@ def seal_draft(number: int = 0, /, **changes: Any) -> SealDraft:
     if said["revision"]:
         said = {"reason": "found later", "case_id": "C-1"} | said
     return SealDraft(**said)
+
+
+def fixed_salt() -> str:
+    """The same each time, so that hashes are."""
+    return "5a" * SALT_BYTES
 
 
 def publication_draft(seal_number: int = 1, **changes: Any) -> PublicationDraft:

@@ -14,7 +14,7 @@ from domain.publications import Publication, PublicationDraft, chain_draft
 from domain.seals import Seal, SealDraft, chain_drafts
 from domain.settings import Settings
 from tests.support.counts_tables import Clicks, CountsTables
-from tests.support.ledgers import seal_draft
+from tests.support.ledgers import fixed_salt, seal_draft
 from warehouse.closing import close_period
 from warehouse.seals import append_seals, read_seals
 
@@ -29,7 +29,7 @@ def month_seals(*periods: Period, without: Sequence[datetime] = ()) -> list[Seal
     """The first seals of a ledger: one of each hour of these periods, in their order."""
     hours = [hour for period in periods for hour in period.hours if hour not in without]
     drafts = [seal_draft(hour=hour, attempt=f"attempt-{hour:%Y%m%dT%H}") for hour in hours]
-    return chain_drafts([], drafts, CLOSED_AT - timedelta(days=1))
+    return chain_drafts([], drafts, CLOSED_AT - timedelta(days=1), fixed_salt)
 
 
 def publication_of(seals: Sequence[Seal]) -> list[Publication]:

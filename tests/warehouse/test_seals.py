@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 
 from domain.errors import IntegrityError, LedgerConflictError
-from domain.seals import check_chain
+from domain.seals import SALT_BYTES, check_chain
 from domain.settings import Settings
 from tests.support.ledgers import WRITTEN_AT, seal_draft
 from warehouse.layout import open_table, rows_of
@@ -66,17 +67,29 @@ def test_an_auditor_can_recompute_the_hash_from_the_columns(settings: Settings) 
     append_seals(settings, [seal_draft(0), seal_draft(1, actor='Ünïcode "quoted"')], 0, WRITTEN_AT)
     previous = "0" * 64
     for row in rows_of(open_table(settings, "seals")).sort_by("seal_number").to_pylist():
-        columns = {name: value for name, value in row.items() if name not in ("hash", "previous_hash")}
-        text = json.dumps(
-            columns,
-            sort_keys=True,
-            separators=(",", ":"),
-            ensure_ascii=False,
-            default=lambda at: at.isoformat().replace("+00:00", "Z"),
-        )
+        texts = _json_text({name: row.pop(name) for name in ("actor", "case_id", "reason")})
+        assert row["commitment"] == hashlib.sha256(f"{row.pop('salt')}\n{texts}".encode()).hexdigest()
+        text = _json_text({name: value for name, value in row.items() if name not in ("hash", "previous_hash")})
         assert row["previous_hash"] == previous
         previous = hashlib.sha256(f"{previous}\n{text}".encode()).hexdigest()
         assert row["hash"] == previous
+
+
+def _json_text(columns: dict[str, Any]) -> str:
+    return json.dumps(
+        columns,
+        sort_keys=True,
+        separators=(",", ":"),
+        ensure_ascii=False,
+        default=lambda at: at.isoformat().replace("+00:00", "Z"),
+    )
+
+
+def test_each_seal_has_a_salt_of_its_own(settings: Settings) -> None:
+    """Law 13: with a salt that another seal has too, one case told would let the words of another be guessed."""
+    seals = append_seals(settings, [seal_draft(hour) for hour in range(3)], 0, WRITTEN_AT)
+    assert len({seal.salt for seal in seals}) == len({seal.commitment for seal in seals}) == 3
+    assert all(len(bytes.fromhex(seal.salt)) == SALT_BYTES for seal in seals)
 
 
 def test_the_stored_maps_are_canonical_json(settings: Settings) -> None:

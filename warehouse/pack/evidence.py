@@ -1,7 +1,7 @@
 """What a dispute rests on: each click of its hours with its outcome, out of raw and the sealed attempts. No JVM.
 
 Belongs here: reading, as of the newest publication. What an evidence pack looks like is ``warehouse/pack/files.py``.
-Of other advertisers nothing leaves this module but one hash for each billable click.
+Of the clicks of other advertisers nothing leaves this module but, for each hour, how many were billable and one sum.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from domain.buckets import DAY, HOUR, MICROSECOND, format_utc, from_unix_micros,
 from domain.disputes import Dispute
 from domain.errors import UsageError
 from domain.identity import place_of
-from domain.publications import Publication
-from domain.seals import Seal
+from domain.publications import Publication, shown_seals
+from domain.seals import Seal, sum_hex
 from domain.settings import Settings
 from warehouse.counts import open_version
 from warehouse.duck_engine import opened_engine
@@ -46,6 +46,7 @@ from warehouse.seals import read_seals
 
 MEMORY_LIMIT = "1GB"
 BATCH_ROWS = 50_000
+FOREIGN_SCHEMA = pa.schema([pa.field("hour", INSTANT), pa.field("clicks", pa.int64()), pa.field("digest", pa.string())])
 RAW_COLUMNS = [
     *("log", "partition", "offset", "logged_at", "impression_id", "ad_id", "advertiser_id", "campaign_id"),
     *("clicked_at", "country", "device", "kind", "payload"),
@@ -76,12 +77,8 @@ class Evidence:
         self.dispute = dispute
         self.publication: Publication | None = latest_publication(settings)
         self.seals: list[Seal] = read_seals(settings)
-        shown = self.publication.seal_number if self.publication else 0
-        self.held: dict[datetime, Seal] = {
-            seal.hour: seal
-            for seal in sorted(self.seals, key=lambda one: one.revision)
-            if seal.seal_number <= shown and seal.hour in set(dispute.hours)
-        }
+        shown = shown_seals(self.seals, self.publication)
+        self.held: dict[datetime, Seal] = {hour: shown[hour] for hour in dispute.hours if hour in shown}
         self._settings = settings
         self._open = ExitStack()
 
@@ -105,9 +102,16 @@ class Evidence:
         """Each click event of the advertiser in the hours, and earlier copies of them, by log position."""
         return self._reader(CLICKS_SQL, own=self.dispute.advertiser_id)
 
-    def foreign_hashes(self) -> pa.RecordBatchReader:
-        """Of each billable click of others in the hours the hash that its digest sums; by hour and hash."""
-        return self._reader(FOREIGN_SQL, own=self.dispute.advertiser_id)
+    def foreign_sums(self) -> pa.Table:
+        """Of the billable clicks of others how many there are, and what they add to the digest; by hour."""
+        rows = self._rows(FOREIGN_SQL, own=self.dispute.advertiser_id)
+        return pa.Table.from_pylist(
+            [
+                {"hour": from_unix_micros(hour_us), "clicks": clicks, "digest": sum_hex(words)}
+                for hour_us, clicks, *words in rows
+            ],
+            schema=FOREIGN_SCHEMA,
+        )
 
     def verdicts(self) -> pa.RecordBatchReader:
         """Every verdict about these clicks, up to the newest set that any of the hours was counted with."""

@@ -76,14 +76,19 @@ def _write_files(settings: Settings, dispute: Dispute, evidence: Evidence, folde
     _write_table(folder, "verdicts", evidence.verdicts())
     _write_table(folder, "adjustments", _reader(adjustments, arrow_schema(ADJUSTMENTS)))
     _write_table(folder, "prices", price_table(read_prices(settings, dispute.advertiser_id)).to_reader())
-    _write_table(folder, "seals", _reader([seal.columns() for seal in evidence.seals], arrow_schema(SEALS)))
-    _write_csv(folder, "foreign_hashes", evidence.foreign_hashes())
+    _write_table(folder, "seals", _reader(_seal_rows(dispute, evidence), arrow_schema(SEALS)))
+    _write_csv(folder, "foreign_sums", evidence.foreign_sums().to_reader())
     _write_json(folder / "pack.json", _about(dispute, evidence))
     _write_json(folder / "publication.json", asdict(evidence.publication) if evidence.publication else {})
     _copy_texts(folder, {seal.rule_version for seal in evidence.held.values()})
     _write_sums(folder)
     billable_clicks = pc.sum(invoice.column("clicks")).as_py() or 0
     return PackReceipt(dispute.case_id, billable_clicks, event_count, tuple(evidence.incomplete_hours))
+
+
+def _seal_rows(dispute: Dispute, evidence: Evidence) -> list[dict[str, Any]]:
+    """The whole chain; who asked for a seal and why only where that is the business of this case."""
+    return [seal.columns_for(dispute.case_id) for seal in evidence.seals]
 
 
 def _about(dispute: Dispute, evidence: Evidence) -> dict[str, Any]:

@@ -101,13 +101,18 @@ ORDER BY log, partition, "offset"
 """
 """Every click event of the advertiser with its outcome, and the copies before them."""
 
-FOREIGN_SQL = """
-SELECT strftime(make_timestamp(hour_us), '%Y-%m-%dT%H:%M:%SZ') AS hour,
-       sha256(concat_ws('|', log, partition, "offset", impression_id, ad_id, advertiser_id, campaign_id,
-           strftime(make_timestamp(clicked_us), '%Y-%m-%dT%H:%M'), country, device)) AS hash
-FROM outcomes WHERE advertiser_id <> $own AND outcome = 'billable' ORDER BY ALL
-"""
-"""What the digest of docs/seals.md sums, of other advertisers, in an order that says nothing about them."""
+_WORDS = ", ".join(f"sum(('0x' || substr(hash, {first}, 8))::UBIGINT)" for first in range(1, 65, 8))
+
+FOREIGN_SQL = f"""
+SELECT hour_us, count(*), {_WORDS}
+FROM (
+    SELECT hour_us, sha256(concat_ws('|', log, partition, "offset", impression_id, ad_id, advertiser_id, campaign_id,
+        strftime(make_timestamp(clicked_us), '%Y-%m-%dT%H:%M'), country, device)) AS hash
+    FROM outcomes WHERE advertiser_id <> $own AND outcome = 'billable'
+)
+GROUP BY hour_us ORDER BY hour_us
+"""  # noqa: S608 (made of constants)
+"""What the clicks of other advertisers add to the digest of docs/seals.md, by hour: their count and eight sums."""
 
 VERDICTS_SQL = """
 SELECT verdict_id, set_version, target_kind, impression_id, ad_id, log, partition, "offset", verdict, reason, source,

@@ -42,6 +42,7 @@ KNOWN_RULES = {"1", "2"}
 DUPLICATES = ("duplicate", "conflicting_duplicate")
 HOUR = timedelta(hours=1)
 GENESIS = "0" * 64
+TEXTS = ("actor", "case_id", "reason")
 SHOWN_AT_MOST = 20
 UNREADABLE = (OSError, ValueError, TypeError, LookupError, duckdb.Error)
 Row = dict[str, str]
@@ -150,8 +151,9 @@ def chained(previous: str, columns: dict[str, Any]) -> str:
     return hashlib.sha256(f"{previous}\n{text}".encode()).hexdigest()
 
 
-def hashed_columns(row: Row, integers: Iterable[str]) -> dict[str, Any]:
-    columns: dict[str, Any] = {name: value for name, value in row.items() if name not in ("previous_hash", "hash")}
+def hashed_columns(row: Row, integers: Iterable[str], private: Iterable[str] = ()) -> dict[str, Any]:
+    uncovered = {"previous_hash", "hash", *private}
+    columns: dict[str, Any] = {name: value for name, value in row.items() if name not in uncovered}
     return columns | {name: int(row[name]) for name in integers}
 
 
@@ -160,13 +162,16 @@ def chain_findings(pack: Pack) -> Iterator[str]:
     previous = GENESIS
     for place, row in enumerate(pack.tables["seals"], start=1):
         where = f"seal {row['seal_number']} of hour {row['hour']}"
-        own_hash = chained(row["previous_hash"], hashed_columns(row, SEAL_INTEGERS))
+        own_hash = chained(row["previous_hash"], hashed_columns(row, SEAL_INTEGERS, (*TEXTS, "salt")))
         if row["seal_number"] != str(place):
             yield differing(f"{where}, its place in the chain", row["seal_number"], place)
         if row["previous_hash"] != previous:
             yield differing(f"{where}, previous_hash", row["previous_hash"], previous)
         if row["hash"] != own_hash:
             yield differing(f"{where}, hash of its columns", own_hash, row["hash"])
+        told = chained(row["salt"], {name: row[name] for name in TEXTS})
+        if told != row["commitment"] and any(row[name] for name in (*TEXTS, "salt")):
+            yield differing(f"{where}, commitment to its actor, case and reason", told, row["commitment"])
         previous = row["hash"]
     if pack.about["head"] != previous:
         yield differing("head of the seals", previous, pack.about["head"])
@@ -290,26 +295,22 @@ def outcome_findings(pack: Pack) -> Iterator[str]:
 def words_of(row: Row) -> list[int]:
     line = "|".join([*(row[name] for name in PLACE), row["impression_id"], row["ad_id"], row["advertiser_id"],
                      row["campaign_id"], row["minute"][:16], row["country"], row["device"]])  # fmt: skip
-    hashed = hashlib.sha256(line.encode()).digest()
-    return [int.from_bytes(hashed[place : place + 4], "big") for place in range(0, 32, 4)]
+    return eight_words(hashlib.sha256(line.encode()).hexdigest())
 
 
-def foreign_sums(path: Path) -> dict[str, list[int]]:
-    """By hour: how many hashes of others' clicks there are, and the sums of their eight words."""
-    words = ", ".join(f"sum(('0x' || substr(hash, {first}, 8))::UBIGINT)" for first in range(1, 65, 8))
-    query = f"SELECT hour, count(*), {words} FROM read_csv(?, header = true, all_varchar = true) GROUP BY hour"  # noqa: S608
-    rows = duckdb.execute(query, [str(path)]).fetchall()
-    return {hour: [int(value) for value in values] for hour, *values in rows}
+def eight_words(digest: str) -> list[int]:
+    return [int(digest[place : place + 8], 16) for place in range(0, 64, 8)]
 
 
 def digest_findings(pack: Pack) -> Iterator[str]:
-    """Of each hour the own billable clicks and the others' hashes add up to the sealed count and digest."""
-    foreign = foreign_sums(pack.folder / "foreign_hashes.csv")
+    """Of each hour the own billable clicks and the sum of the others add up to the sealed count and digest."""
+    foreign = {row["hour"]: row for row in read_csv(pack.folder / "foreign_sums.csv")}
     by_hour: dict[str, list[Row]] = {}
     for row in pack.clicks:
         by_hour.setdefault(row["hour"], []).append(row)
     for hour, seal in pack.held.items():
-        count, *sums = foreign.get(hour, [0] * 9)
+        others = foreign.get(hour, {"clicks": "0", "digest": GENESIS})
+        count, sums = int(others["clicks"]), eight_words(others["digest"])
         own = [row for row in by_hour.get(hour, []) if row["outcome"] == "billable"]
         for row in own:
             sums = [total + word for total, word in zip(sums, words_of(row), strict=True)]

@@ -51,8 +51,11 @@ class DisputeReport:
 
     @property
     def amounts_micros(self) -> Counter[str]:
-        """What that costs, by currency."""
-        return sum((one.amounts_micros for one in self.hours.values()), Counter())
+        """What that costs, by currency; an amount of zero is one, too."""
+        total = Counter[str]()
+        for one in self.hours.values():
+            total.update(one.amounts_micros)
+        return total
 
 
 def read_report(settings: Settings, dispute: Dispute) -> DisputeReport:

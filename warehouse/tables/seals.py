@@ -28,8 +28,14 @@ SEALS = Table(
         Column("reason", "string", "why the hour was sealed again; empty on its first seal"),
         Column("case_id", "string", "the case of a revision; empty on the first seal of an hour"),
         Column("sealed_at", "timestamp", "when"),
+        Column("salt", "string", "random bytes, in hex, that keep the commitment from being guessed"),
+        Column("commitment", "string", "SHA-256 over salt, actor, case_id and reason, in hex, see docs/seals.md"),
         Column("previous_hash", "string", "hash of the seal before, in hex"),
-        Column("hash", "string", "SHA-256 of this row and previous_hash, in hex"),
+        Column(
+            "hash",
+            "string",
+            "SHA-256 of previous_hash and this row but the commitment's salt and texts, in hex",
+        ),
     ),
     is_append_only=True,
 )

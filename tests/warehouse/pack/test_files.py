@@ -9,6 +9,7 @@ import re
 import zipfile
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from domain.buckets import MINUTE
@@ -17,6 +18,7 @@ from domain.errors import IntegrityError, UsageError
 from tests.support.dispute_world import NEXT, OTHERS_IMPRESSIONS, dispute_world, opened
 from tests.support.sealed_world import HOUR, SealedWorld, exchanged, logged
 from warehouse.pack.files import write_pack
+from warehouse.seals import read_seals
 
 ROOT = Path(__file__).parents[3]
 
@@ -51,7 +53,7 @@ def test_what_is_in_it(packed: dict[str, bytes]) -> None:
     tables = ("adjustments", "clicks", "invoice_rows", "prices", "seals", "verdicts")
     assert list(packed) == sorted(
         [
-            *("README.md", "foreign_hashes.csv", "pack.json", "publication.json", "recount.py", "rules/rule_2.md"),
+            *("README.md", "foreign_sums.csv", "pack.json", "publication.json", "recount.py", "rules/rule_2.md"),
             *(f"{name}.{kind}" for name in tables for kind in ("csv", "parquet")),
             "sha256sums.txt",
         ]
@@ -95,13 +97,32 @@ def test_every_click_and_why(packed: dict[str, bytes]) -> None:
 
 
 def test_nothing_of_other_advertisers(packed: dict[str, bytes]) -> None:
-    """Law 13: of others there is a hash a click, and no more."""
+    """Law 13: of others' clicks there is one number and one sum an hour, and no more."""
     for name, content in packed.items():
         for secret in (OTHERS_IMPRESSIONS, "SECRETLAND", "others' secret", "198.51.100.7", "Mozilla"):
             assert secret.encode() not in content, name
-    hashes = packed["foreign_hashes.csv"].decode().splitlines()
-    assert len(hashes) == 1 + 4 + 1
-    assert all(re.fullmatch(r"2026-11-30T(09|10):00:00Z,[0-9a-f]{64}", line) for line in hashes[1:])
+    header, *sums = packed["foreign_sums.csv"].decode().splitlines()
+    assert header == "hour,clicks,digest"
+    told = [re.fullmatch(r"(2026-11-30T\d\d:00:00Z,\d+),[0-9a-f]{64}", line) for line in sums]
+    assert [one and one[1] for one in told] == ["2026-11-30T09:00:00Z,4", "2026-11-30T10:00:00Z,1"]
+
+
+def test_no_word_of_another_case(world: SealedWorld) -> None:
+    """Law 13: of a revision of the same hour for somebody else neither case, reason, actor nor salt is in the pack."""
+    for offset, case_id in ((95, "D-1"), (96, "D-10")):
+        world.archive([logged(offset, HOUR + 20 * MINUTE)])
+        world.seal(HOUR, case_id=case_id, reason=f"because of {case_id}", actor=f"actor of {case_id}")
+    world.publish()
+    pack = files_of(pack_bytes(world))
+    seals = read_seals(world.settings)
+    hidden = [words for seal in seals if seal.case_id != "D-1" for words in (seal.reason, seal.actor, seal.salt)]
+    found = {words for words in hidden if words for content in pack.values() if words.encode() in content}
+    assert found - {"test"} == set()
+    shown = list(csv.DictReader(io.StringIO(pack["seals.csv"].decode())))
+    told = [(row["actor"], row["case_id"], row["reason"], row["salt"]) for row in shown]
+    own = ("actor of D-1", "D-1", "because of D-1", seals[2].salt)
+    assert told == [("",) * 4, ("",) * 4, own, ("",) * 4]
+    assert pq.read_table(io.BytesIO(pack["seals.parquet"])).column("salt").to_pylist() == ["", "", seals[2].salt, ""]
 
 
 def test_the_same_content_has_the_same_bytes(world: SealedWorld) -> None:

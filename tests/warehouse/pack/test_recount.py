@@ -18,8 +18,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from domain.buckets import MINUTE
 from tests.support.dispute_world import adjusted, dispute_world, opened
-from tests.support.sealed_world import HOUR, exchanged
+from tests.support.sealed_world import HOUR, exchanged, logged
 from tests.warehouse.pack.test_files import files_of, pack_bytes
 from warehouse.pack import recount
 from warehouse.pack.recount import text_of
@@ -108,11 +109,11 @@ def _replaced(name: str, old: str, new: str) -> Callable[[Files], Files]:
     return change
 
 
-def _other_hash(files: Files) -> Files:
-    """The last hash is one of the second hour."""
-    lines = files["foreign_hashes.csv"].decode().splitlines()
+def _other_sum(files: Files) -> Files:
+    """The last line is that of the second hour."""
+    lines = files["foreign_sums.csv"].decode().splitlines()
     lines[-1] = lines[-1][:-64] + "0" * 64
-    return files | {"foreign_hashes.csv": "\n".join([*lines, ""]).encode()}
+    return files | {"foreign_sums.csv": "\n".join([*lines, ""]).encode()}
 
 
 def _head(files: Files) -> str:
@@ -212,12 +213,20 @@ CHANGES: dict[str, tuple[Callable[[Files], Files], list[str]]] = {
             "hour 2026-11-30T09:00:00Z, billable clicks: found 4 own and 4 of others, expected 7",
         ],
     ),
+    "words put into a seal that the pack does not tell": (
+        _set("seals", 0, actor="ada", reason="you asked for it"),
+        ["seal 1 of hour 2026-11-30T09:00:00Z, commitment to its actor, case and reason: found "],
+    ),
     "a chain written anew from its middle": (
         _set("seals", 1, previous_hash="1" * 64),
         ["seal 2 of hour 2026-11-30T10:00:00Z, previous_hash: found 1111"],
     ),
     "head": (_replaced("pack.json", '"head":"', '"head":"0'), ["head of the seals: found"]),
-    "hash of another's click": (_other_hash, ["hour 2026-11-30T10:00:00Z, digest of its billable clicks: found"]),
+    "sum of others' clicks": (_other_sum, ["hour 2026-11-30T10:00:00Z, digest of its billable clicks: found"]),
+    "number of others' clicks": (
+        _replaced("foreign_sums.csv", "2026-11-30T10:00:00Z,1,", "2026-11-30T10:00:00Z,2,"),
+        ["hour 2026-11-30T10:00:00Z, billable clicks: found 2 own and 2 of others, expected 3"],
+    ),
     "verdict": (
         _set("verdicts", 3, verdict="fraud"),
         ["click 1:0:8 of 2026-11-30T09:13:00Z, outcome: found billable, expected excluded fraud v-4"],
@@ -284,6 +293,22 @@ def test_a_file_that_is_none(
     code, lines = _recount_here(capsys, tmp_path, change(packed))
     assert (code, lines[-1].startswith("differs in ")) == (1, True)
     assert "a file is not what it should be: " in "\n".join(lines)
+
+
+def test_words_of_its_own_case_are_proven(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of a revision that the case led to the pack tells reason, actor and salt, and none of them can be exchanged."""
+    world = dispute_world(tmp_path / "home")
+    opened(world)
+    world.archive([logged(95, HOUR + 20 * MINUTE)])
+    world.seal(HOUR, case_id="D-1", reason="the claim is right", actor="grace")
+    world.publish()
+    files = files_of(pack_bytes(world))
+    assert _recount_here(capsys, tmp_path / "as packed", files)[1][-1] == "matches"
+    for column in ("reason", "actor", "salt"):
+        changed = _summed(_set("seals", 2, **{column: "another"})(files))
+        code, lines = _recount_here(capsys, tmp_path / column, changed)
+        found = "seal 3 of hour 2026-11-30T09:00:00Z, commitment to its actor, case and reason: found "
+        assert (code, found in "\n".join(lines)) == (1, True), lines
 
 
 def test_a_head_that_was_kept(packed: Files, tmp_path: Path) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
 from domain.buckets import MINUTE
-from tests.support.dispute_world import CLAIM, NEXT, START, adjusted, dispute_world, opened
+from domain.disputes import Dispute
+from tests.support.dispute_world import CLAIM, END, NEXT, START, adjusted, dispute_world, opened
 from tests.support.sealed_world import HOUR, logged, sealed_world
 from warehouse.disputes import open_dispute
-from warehouse.pack.report import read_report
+from warehouse.pack.report import DisputeReport, HourOfAd, read_report
 
 
 def test_hours_that_are_not_sealed_yet(tmp_path: Path) -> None:
@@ -41,6 +43,13 @@ def test_only_the_minutes_of_the_range(tmp_path: Path) -> None:
     gone = read_report(world.settings, narrow)
     assert (gone.incomplete_hours, gone.billable_clicks, gone.hours[HOUR, 1].excluded_clicks) == ([HOUR], 1, {})
     assert report.incomplete_hours == []
+
+
+def test_an_amount_of_zero_is_an_amount() -> None:
+    """Clicks that cost nothing are told apart from clicks without a price."""
+    hours = {(HOUR, 1): HourOfAd(1, 1, Counter({"EUR": 0})), (NEXT, 1): HourOfAd(2, 1, Counter({"USD": 5}))}
+    dispute = Dispute("D-1", 10, START, END, CLAIM.claim, 4, CLAIM.opened_at, CLAIM.actor, ())
+    assert dict(DisputeReport(dispute, hours, [], [], [], []).amounts_micros) == {"EUR": 0, "USD": 5}
 
 
 def test_revisions_and_adjustments(tmp_path: Path) -> None:
