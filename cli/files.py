@@ -1,18 +1,18 @@
 """Files that a command writes for somebody else: whole, or not at all.
 
-Belongs here: writing beside and renaming over. What stands in a file is made elsewhere.
+Belongs here: what a refusal says. How a file is written whole is ``warehouse/whole_files.py``.
 """
 
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
 from domain.errors import TallystickError
+from warehouse.whole_files import written_beside
 
 READABLE = 0o644
 
@@ -41,20 +41,10 @@ def write_whole(path: Path, content: bytes) -> None:
 def whole_file(path: Path) -> Iterator[IO[bytes]]:
     """A file to write to, beside the one that it becomes when the block ends without an error."""
     check_writable(path)
-    beside: str | None = None
     try:
-        descriptor, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-        with os.fdopen(descriptor, "w+b") as file:
+        with written_beside(path, READABLE) as file:
             yield file
-            file.flush()
-            os.fsync(descriptor)
-        os.chmod(beside, READABLE)
-        os.rename(beside, path)
-        beside = None
     except OSError as error:
         raise ExportError(
             f"{path}: {error.strerror}", "room for the whole file", "free some space, or name another folder"
         ) from error
-    finally:
-        if beside is not None:
-            os.unlink(beside)

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Annotated
+
+import typer
 
 from domain.buckets import HOUR, format_utc, hour_of, hours_between, parse_utc
 from domain.errors import UsageError
+
+FirstHour = Annotated[str, typer.Argument(metavar="FROM", help="First hour, UTC, such as 2026-01-31T13:00Z.")]
+RangeEnd = Annotated[
+    str | None, typer.Argument(metavar="[TO]", help="End, not part of the range; left out, it is one hour.")
+]
 
 
 def hours_asked_for(from_: str, to: str | None) -> list[datetime]:

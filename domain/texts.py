@@ -1,6 +1,6 @@
-"""Words that a person types and that others read later, in tables and spreadsheets.
+"""Words that a person types and that others read later, in tables and spreadsheets; and numbers in words.
 
-Belongs here: when such a line is refused.
+Belongs here: when such a line is refused, and how a count is written.
 """
 
 from __future__ import annotations
@@ -10,6 +10,11 @@ from domain.errors import UsageError
 MAX_CHARACTERS = 500
 FORMULA_STARTS = ("=", "+", "-", "@")
 """What a spreadsheet would take for a formula."""
+
+
+def hours_text(count: int) -> str:
+    """So many hours, in words."""
+    return "1 hour" if count == 1 else f"{count:,} hours"
 
 
 def check_actor(actor: str) -> None:

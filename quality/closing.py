@@ -16,8 +16,6 @@ from quality.recount import Verdict, verify
 from warehouse.closing import close_period, plan_close
 from warehouse.seals import read_seals
 
-HOUR_SUBJECT = "hour "
-
 
 def _no_progress(_: object) -> None:
     """Where nobody watches."""
@@ -43,7 +41,7 @@ def plan_recounted(
     hours = [seal.hour for seal in seals_of(period, read_seals(settings))]
     for verdict in verify(settings, hours, on_progress=on_progress):
         reasons += [] if verdict.is_agreeing else [_reason(verdict)]
-        if verdict.subject.startswith(HOUR_SUBJECT):
+        if verdict.hour is not None:
             done += 1
             on_hour(done)
     if reasons:

@@ -19,24 +19,32 @@ from domain.periods import PeriodClose, period_of
 from domain.publications import Publication, check_publications
 from domain.seals import Seal, check_chain
 from domain.settings import Settings
+from domain.texts import hours_text
 from quality.adjusted import adjustment_differences
 from quality.closed_periods import close_differences
 from quality.published import PublishedFigures
 from quality.raw_recount import HourRecount, RawRecount
 from warehouse.heads import read_ledgers
 
-KNOWN_RULE_VERSION = 2
-"""The rule that the recount knows; written down here again, not taken from the code that counts."""
+RULE_WITHOUT_VERDICTS = 1
+KNOWN_RULE_VERSIONS = (RULE_WITHOUT_VERDICTS, 2)
+"""The rules that the recount knows; written down here again, not taken from the code that counts. The first had no
+verdicts of fraud, and is else as the second."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """On the ledgers, an hour or a day: what was found, where it differs, and what is worth knowing beside."""
+    """On the ledgers, an hour or a day: what was found, where it differs, and what is worth knowing beside.
+
+    ``hour`` where it is on one. Where that hour has no seal, nothing of it is verified, and nothing needs to differ.
+    """
 
     subject: str
     found: str
     differences: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    hour: datetime | None = None
+    is_sealed: bool = True
 
     @property
     def is_agreeing(self) -> bool:
@@ -93,7 +101,7 @@ def _adjusted(ledgers: Ledgers) -> Verdict:
 
 
 def _closed(close: PeriodClose, seals: Sequence[Seal]) -> Verdict:
-    found = f"{close.hour_count} hours, {close.billable_clicks:,} billable, root digest {close.root_digest}"
+    found = f"{hours_text(close.hour_count)}, {close.billable_clicks:,} billable, root digest {close.root_digest}"
     return Verdict(f"closed period {close.period}", found, tuple(close_differences(close, seals)))
 
 
@@ -138,15 +146,19 @@ class _HourVerifier:
             self._judge()
         except IntegrityError as error:
             self._differences.append(str(error))
-        subject = f"hour {format_utc(self._hour)}"
-        return Verdict(subject, self._found, tuple(self._differences), tuple(self._notes))
+        return Verdict(
+            f"hour {format_utc(self._hour)}",
+            self._found,
+            tuple(self._differences),
+            tuple(self._notes),
+            self._hour,
+            bool(self._seals),
+        )
 
     def _judge(self) -> None:
         if self._seals:
             self._differences += self._recount.disagreements(self._hour)
             self._judge_seals()
-        else:
-            self._differences.append("it has no seal")
         if self._figures:
             if self._published_seal() is None and self._figures.has_minutes(self._hour):
                 self._differences.append("figures of it are published, though no seal of it is")
@@ -158,15 +170,15 @@ class _HourVerifier:
             shown = f"the published figures are those of seal {published.number}" if published else "nothing of it is"
             self._differences.append(f"seal {self._seals[-1].number} is not published; {shown}")
         for seal in self._seals:
-            if seal.rule_version != KNOWN_RULE_VERSION:
-                known = f"this recount knows {KNOWN_RULE_VERSION} only"
+            if seal.rule_version not in KNOWN_RULE_VERSIONS:
+                known = f"this recount knows {' and '.join(map(str, KNOWN_RULE_VERSIONS))} only"
                 self._differences.append(f"seal {seal.number} follows rule version {seal.rule_version}, {known}")
                 continue
             if seal.verdict_set > self._recount.newest_verdict_set:
                 ends = f"table fraud_verdicts ends at {self._recount.newest_verdict_set}"
                 self._differences.append(f"seal {seal.number} was counted with verdict set {seal.verdict_set}, {ends}")
             horizon = timedelta(days=seal.horizon_days)
-            found = self._recount.recount(self._hour, seal.cut, horizon, seal.verdict_set)
+            found = self._recount.recount(self._hour, seal.cut, horizon, applied_set(seal))
             self._differences += _differences_from_seal(seal, found)
             if seal is published and self._figures and (found.raw_clicks or self._figures.has_minutes(self._hour)):
                 self._differences += self._recount.minute_differences(self._figures.minutes_of(self._hour))
@@ -184,6 +196,11 @@ class _HourVerifier:
         )
         if found.late_count and seal is self._seals[-1]:
             self._notes.append(f"{found.late_count:,} raw clicks came after the cut and wait for a revision")
+
+
+def applied_set(seal: Seal) -> int:
+    """The set of verdicts that the rule of the seal applies; none by the rule that knew of no verdicts."""
+    return 0 if seal.rule_version == RULE_WITHOUT_VERDICTS else seal.verdict_set
 
 
 def _differences_from_seal(seal: Seal, found: HourRecount) -> list[str]:

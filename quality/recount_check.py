@@ -41,6 +41,7 @@ def judge_recount(settings: Settings, hours: Hours) -> Judgement:
     sample = sampled_hours(hours, {seal.hour for seal in read_seals(settings)})
     verdicts = list(verify(settings, sample))
     violations = [f"{verdict.subject}: {difference}" for verdict in verdicts for difference in verdict.differences]
+    violations += [f"{verdict.subject}: it has no seal" for verdict in verdicts if not verdict.is_sealed]
     return Judgement(
         f"{len(violations)} differences in {len(verdicts)} verdicts on {len(sample)} hours",
         "seals and published figures that raw confirms, counted anew",

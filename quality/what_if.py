@@ -21,7 +21,7 @@ from domain.seals import Seal, current_seals
 from domain.settings import Settings
 from domain.verdicts import ClickTarget, FraudVerdict
 from quality.raw_recount import COUNTED_KINDS, VERDICT_COLUMNS, RawRecount
-from quality.recount import KNOWN_RULE_VERSION
+from quality.recount import KNOWN_RULE_VERSIONS, applied_set
 from warehouse.prices import PRICED_JOIN, prices_by_minute
 from warehouse.schema import arrow_schema
 from warehouse.seals import read_seals
@@ -211,10 +211,11 @@ def _verdict_set(recount: RawRecount, supposition: Supposition) -> int | None:
 
 
 def _as_sealed(recount: RawRecount, seal: Seal) -> list[Sum]:
-    if seal.rule_version != KNOWN_RULE_VERSION:
+    if seal.rule_version not in KNOWN_RULE_VERSIONS:
         found = f"seal {seal.number} follows rule version {seal.rule_version}"
-        raise IntegrityError(found, f"rule version {KNOWN_RULE_VERSION}", "leave its hour out")
-    found = recount.recount(seal.hour, seal.cut, timedelta(days=seal.horizon_days), seal.verdict_set)
+        known = " or ".join(map(str, KNOWN_RULE_VERSIONS))
+        raise IntegrityError(found, f"rule version {known}", "leave its hour out")
+    found = recount.recount(seal.hour, seal.cut, timedelta(days=seal.horizon_days), applied_set(seal))
     excluded = {reason: count for reason, count in seal.excluded_clicks.items() if count}
     if (found.digest, found.excluded_clicks) != (seal.digest, excluded):
         raise IntegrityError(

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import fcntl
 import os
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from domain.errors import TallystickError
 from domain.settings import Settings
+from warehouse.whole_files import written_beside
 
 OWNER_ONLY_FOLDER = 0o700
+OWNER_ONLY_FILE = 0o600
 ANYBODY_ELSE = 0o077
 
 
@@ -70,17 +71,9 @@ def read_secret(path: Path) -> bytes:
 
 
 def _write(path: Path, secret: bytes) -> None:
-    """Writes beside and renames over, so that no reader ever sees half a secret. ``mkstemp`` makes it 0600."""
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(secret)
-            file.flush()
-            os.fsync(descriptor)
-        os.rename(name, path)
-    except BaseException:  # an interrupt too: whatever ends the writing, no half secret is left behind
-        os.unlink(name)
-        raise
+    """No reader ever sees half a secret, and nobody but its owner any of it."""
+    with written_beside(path, OWNER_ONLY_FILE) as file:
+        file.write(secret)
 
 
 @contextmanager

@@ -7,7 +7,6 @@ written over or removed. What is kept is ``domain/heads.py``.
 from __future__ import annotations
 
 import os
-import tempfile
 from datetime import datetime, timedelta
 from importlib import import_module
 from pathlib import Path
@@ -16,6 +15,7 @@ from urllib.parse import urlsplit
 
 from domain.errors import TallystickError, UsageError
 from domain.heads import NAME
+from warehouse.whole_files import written_beside
 
 S3 = "s3://"
 READ_ONLY = 0o444
@@ -73,16 +73,8 @@ class _Folder:
     def create(self, name: str, content: bytes) -> bool:
         """A link fails where a file is, whereas a rename would replace it."""
         try:
-            descriptor, beside = tempfile.mkstemp(dir=self._path, prefix=f".{name}-")
-            try:
-                with os.fdopen(descriptor, "wb") as file:
-                    file.write(content)
-                    file.flush()
-                    os.fsync(descriptor)
-                os.chmod(beside, READ_ONLY)
-                os.link(beside, self._path / name)
-            finally:
-                os.unlink(beside)
+            with written_beside(self._path / name, READ_ONLY, os.link) as file:
+                file.write(content)
         except FileExistsError:
             return False
         except OSError as error:

@@ -14,8 +14,10 @@ from cli.files import check_writable, whole_file
 from cli.hours import instant
 from domain.buckets import format_utc
 from domain.disputes import OUTCOMES, Claim, Dispute, Resolution
+from domain.errors import IntegrityError
 from domain.events import MAX_INT64
 from domain.prices import amount_text, amounts_text
+from domain.texts import hours_text
 from warehouse.clock import now
 from warehouse.settings import load_settings
 
@@ -29,6 +31,7 @@ app = typer.Typer(help="Disputes about billed clicks.", no_args_is_help=True, ad
 CaseId = Annotated[str, typer.Argument(metavar="ID", help="The dispute, such as D-1.")]
 Actor = Annotated[str, typer.Option(help="Who does it.")]
 IsJson = Annotated[bool, typer.Option("--json", help="A JSON object a line.")]
+FINDINGS_SHOWN = 20
 CLICK_COLUMNS = ("clicked_at", "impression_id", "ad_id", "kind", "outcome", "reason", "why")
 
 
@@ -61,7 +64,8 @@ def open_(
     create_missing_tables(settings)
     dispute = open_dispute(settings, asked)
     out.print(dispute.case_id)
-    say(f"dispute {dispute.case_id} is open: {len(dispute.hours)} hours are held until it is resolved, and beyond")
+    held = hours_text(len(dispute.hours))
+    say(f"dispute {dispute.case_id} is open: {held} held until it is resolved, and beyond")
 
 
 @app.command("list")
@@ -159,11 +163,22 @@ def pack(
     case_id: CaseId,
     to: Annotated[Path, typer.Option(metavar="FILE", help="A zip; a file of that name is replaced.")],
 ) -> None:
-    """Pack the evidence of a dispute into a zip that anybody can recount with Python and DuckDB."""
+    """Pack the evidence of a dispute into a zip that anybody can recount with Python and DuckDB.
+
+    Ends with 4 if the pack, recounted by its own script, does not match; it is written all the same.
+    """
     receipt = pack_to(load_settings(), case_id, to)
     for hour in receipt.incomplete_hours:
         warn(f"hour {format_utc(hour)}: raw events are gone, the pack says so and proves nothing of it")
     say(f"{to}: {receipt.event_count:,} click events, {receipt.billable_clicks:,} billable clicks in the range")
+    for finding in receipt.findings[:FINDINGS_SHOWN]:
+        warn(f"- {finding}")
+    if receipt.findings:
+        raise IntegrityError(
+            f"the pack {to} differs in {len(receipt.findings)} places from itself or from what was sealed",
+            "evidence that recounts to the seals",
+            "look at the lines above, and at `tallystick verify` of its hours",
+        )
 
 
 def pack_to(settings: Settings, case_id: str, path: Path) -> PackReceipt:

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from domain.settings import Settings
 
 GRAINS = ("hour", "day")
+QUARANTINED_TITLE = (
+    "records that the log got in these hours and that were quarantined, whenever clicked, of all advertisers"
+)
 
 
 def outcomes(
@@ -107,7 +110,7 @@ def _print_tables(
     if edge is not None:
         title = "refused at the edge, of all advertisers"
         print_table(("reason", "requests"), list(edge.by_reason.items()), title=title)
-    print_table(("reason", "records"), list(quarantined.items()), title="quarantined when logged, of all advertisers")
+    print_table(("reason", "records"), list(quarantined.items()), title=QUARANTINED_TITLE)
     gross, net = (sum(getattr(tally, name) for tally in tallies) for name in ("raw_clicks", "billable_clicks"))
     out.print(f"gross {gross:,} = net {net:,} + invalid {gross - net:,}", markup=False)
 

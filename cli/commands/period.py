@@ -17,6 +17,7 @@ from domain.buckets import format_utc
 from domain.errors import UsageError
 from domain.periods import CloseRefusedError, parse_period, period_of
 from domain.prices import amounts_text
+from domain.texts import hours_text
 from warehouse.clock import now
 from warehouse.settings import load_settings
 
@@ -37,7 +38,7 @@ CertificateFile = Annotated[Path | None, typer.Option("--certificate", metavar="
 def close(
     period: Annotated[str, typer.Argument(metavar="PERIOD", help=PERIOD_HELP)],
     actor: Annotated[str, typer.Option(help="Who closes it; it goes into the certificate.")],
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what stands against it; close nothing.")] = False,
+    is_plan: Annotated[bool, typer.Option("--plan", help="Say what stands against it; close nothing.")] = False,
     certificate: CertificateFile = None,
     is_json: Annotated[bool, typer.Option("--json", help="One JSON object: certificate, reasons, disputes.")] = False,
 ) -> None:
@@ -54,19 +55,21 @@ def close(
     for dispute in disputes:
         warn(f"open dispute {dispute.case_id} of advertiser {dispute.advertiser_id}: its outcome will be an adjustment")
     try:
-        found = _recounted(settings, asked, actor, is_dry_run=dry_run)
+        found = _recounted(settings, asked, actor, is_plan=is_plan)
     except CloseRefusedError as error:
         if is_json:
             print_json(_close_document(asked, None, error.reasons, disputes))
         for reason in error.reasons:
             warn(f"- {reason}")
-        raise
+        count = len(error.reasons)
+        said = "for the reason above" if count == 1 else f"for the {count} reasons above"
+        raise CloseRefusedError(asked, (said,)) from error
     if is_json:
-        print_json(_close_document(asked, None if dry_run else found, (), disputes))
-    if not dry_run:
+        print_json(_close_document(asked, None if is_plan else found, (), disputes))
+    if not is_plan:
         _hand_out(found, certificate, is_shown=not is_json)
     elif not is_json:
-        note(f"period {asked} can be closed: {found.billable_clicks:,} clicks in {found.hour_count} hours")
+        note(f"period {asked} can be closed: {found.billable_clicks:,} clicks in {hours_text(found.hour_count)}")
 
 
 @app.command()
@@ -132,14 +135,14 @@ def list_periods() -> None:
     print_table(columns, rows)
 
 
-def _recounted(settings: Settings, asked: Period, actor: str, is_dry_run: bool) -> PeriodClose:
+def _recounted(settings: Settings, asked: Period, actor: str, is_plan: bool) -> PeriodClose:
     """The close, or the one that would be, after every hour of the month was counted again."""
     from quality.closing import close_recounted, plan_recounted
     from warehouse.closing import plan_close
 
     plan_close(settings, asked, actor, now()).required()  # what is known at once is said at once
     with counting("hours recounted", len(asked.hours)) as show:
-        if is_dry_run:
+        if is_plan:
             return plan_recounted(settings, asked, actor, now(), on_hour=show, on_progress=note)
         return close_recounted(settings, asked, actor, now, on_hour=show, on_progress=note)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cli.console import note, print_json, print_table
+from cli.files import check_writable, write_whole
 from cli.hours import whole_hour
 from cli.reconciling import BLOCKED_EXIT_CODE, reconcile_hours
 from domain.buckets import HOUR, format_utc
@@ -73,12 +74,14 @@ def apply(
             "either hours or --all, and --late-only with --all alone",
             "say which proposals are meant",
         )
+    if receipt is not None:
+        check_writable(receipt)
     settings = load_settings()
     create_missing_tables(settings)
     wanted = _named(settings, [whole_hour("HOUR", one) for one in hours]) if hours else _all(settings, is_late_only)
     done = _apply(settings, wanted, actor)
     if receipt is not None:
-        receipt.write_text(done.to_json() + "\n", encoding="utf-8")
+        write_whole(receipt, f"{done.to_json()}\n".encode())
     print_table(
         ("hour", "done", "seal", "billable", "why"),
         [(one.hour, one.action, one.seal_number, one.billable_clicks, "; ".join(one.reasons)) for one in done.hours],

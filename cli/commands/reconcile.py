@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from cli.console import print_json, print_table, warn
-from cli.hours import hours_asked_for
+from cli.files import check_writable, write_whole
+from cli.hours import FirstHour, RangeEnd, hours_asked_for
 from cli.reconciling import BLOCKED_EXIT_CODE, reconcile_hours
 from domain.buckets import HOUR, format_utc
 from domain.settings import Settings
@@ -18,10 +19,8 @@ from warehouse.settings import load_settings
 
 
 def reconcile(
-    from_: Annotated[str, typer.Argument(metavar="FROM", help="First hour, UTC, such as 2026-01-31T13:00Z.")],
-    to: Annotated[
-        str | None, typer.Argument(metavar="[TO]", help="End, not part of the range; left out, it is one hour.")
-    ] = None,
+    from_: FirstHour,
+    to: RangeEnd = None,
     is_plan: Annotated[bool, typer.Option("--plan", help="Show what would be done and what waits, and why.")] = False,
     actor: Annotated[str, typer.Option(help="Who asks; it goes into each seal.")] = DEFAULT_ACTOR,
     reason: Annotated[str, typer.Option(help="Why sealed hours are to be sealed anew if they differ now.")] = "",
@@ -35,12 +34,14 @@ def reconcile(
     """
     settings, hours = load_settings(), hours_asked_for(from_, to)
     params = ReconcileParams(hours[0], hours[-1] + HOUR, actor, reason=reason, case_id=case)
+    if receipt is not None:
+        check_writable(receipt)
     if is_plan:
         _plan(settings, params, is_json)
         return
     done = reconcile_hours(settings, params)
     if receipt is not None:
-        receipt.write_text(done.to_json() + "\n", encoding="utf-8")
+        write_whole(receipt, f"{done.to_json()}\n".encode())
     if is_json:
         typer.echo(done.to_json())
     else:

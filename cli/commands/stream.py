@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cli.console import note, print_table, working
+from cli.files import write_whole
 from domain.settings import Settings
 from spark_jobs.stream_params import LOCK, StreamParams, StreamReceipt
 from warehouse.catch_up import wait_until_caught_up
@@ -59,7 +60,7 @@ def stream(
         stop.is_set,
     )
     if receipt is not None:
-        receipt.write_text(done.to_json() + "\n", encoding="utf-8")
+        write_whole(receipt, f"{done.to_json()}\n".encode())
     _show_receipt(done)
 
 

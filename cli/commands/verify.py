@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.console import note, out
-from cli.hours import hours_asked_for
+from cli.console import note, out, warn
+from cli.hours import FirstHour, RangeEnd, hours_asked_for
+from domain.buckets import format_utc
 from domain.errors import IntegrityError, UsageError
+from domain.texts import hours_text
 from warehouse.settings import load_settings
 
 if TYPE_CHECKING:
@@ -18,10 +20,8 @@ if TYPE_CHECKING:
 
 
 def verify(
-    from_: Annotated[str, typer.Argument(metavar="FROM", help="First hour, UTC, such as 2026-01-31T13:00Z.")],
-    to: Annotated[
-        str | None, typer.Argument(metavar="[TO]", help="End, not part of the range; left out, it is one hour.")
-    ] = None,
+    from_: FirstHour,
+    to: RangeEnd = None,
     kept_head: Annotated[
         str | None, typer.Option("--kept-head", help="Hash of a seal that you kept elsewhere: it must still be there.")
     ] = None,
@@ -29,7 +29,10 @@ def verify(
         Path | None, typer.Option(metavar="FILE", help="A head that `tallystick head export` kept: it must still hold.")
     ] = None,
 ) -> None:
-    """Recount hours from raw_clicks without Spark and without the code that sealed them. Ends with 4 if any differs."""
+    """Recount hours from raw_clicks without Spark and without the code that sealed them.
+
+    Ends with 4 if any differs, with 2 if none of them is sealed.
+    """
     hours = hours_asked_for(from_, to)
     from quality.recount import verify as verdicts_on
 
@@ -39,13 +42,22 @@ def verify(
         _show(verdict)
         verdicts.append(verdict)
     differing_count = sum(not verdict.is_agreeing for verdict in verdicts)
+    sealed_count = sum(verdict.is_sealed for verdict in verdicts if verdict.hour is not None)
     if differing_count:
         raise IntegrityError(
             f"{differing_count} of {len(verdicts)} verdicts differ",
             "seals and published figures that raw_clicks confirms",
             "look at the lines above, docs/seals.md says what they mean",
         )
-    out.print(f"all agree: {len(hours):,} hours, recounted from raw_clicks alone", style="green", markup=False)
+    if not sealed_count:
+        raise UsageError(
+            f"no seal of {hours_text(len(hours))} from {format_utc(hours[0])}",
+            "a range with sealed hours",
+            "`tallystick status` says what the next seal waits for",
+        )
+    if sealed_count < len(hours):
+        warn(f"{hours_text(len(hours) - sealed_count)} of the range not sealed: nothing to verify there")
+    out.print(f"all agree: {hours_text(sealed_count)}, recounted from raw_clicks alone", style="green", markup=False)
 
 
 def _read_head(path: Path) -> Head:
@@ -60,7 +72,9 @@ def _read_head(path: Path) -> Head:
 
 
 def _show(verdict: Verdict) -> None:
-    if verdict.is_agreeing:
+    if verdict.is_agreeing and not verdict.is_sealed:
+        out.print(f"no seal  {verdict.subject}", markup=False)
+    elif verdict.is_agreeing:
         out.print(f"agrees   {verdict.subject}: {verdict.found}", markup=False)
     else:
         out.print(f"DIFFERS  {verdict.subject}: {verdict.found}", style="red", markup=False)

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cli.console import counting, note, print_json, print_table, warn
-from cli.hours import hours_asked_for
+from cli.hours import FirstHour, RangeEnd, hours_asked_for
 from domain.buckets import HOUR, format_utc
 from domain.errors import UsageError
 from domain.prices import amount_text
+from domain.texts import hours_text
 from warehouse.clock import now
 from warehouse.settings import load_settings
 
@@ -24,10 +25,8 @@ REASON_HELP = "Exclude no click as this: head, prefetch, duplicate, conflicting_
 
 
 def what_if(
-    from_: Annotated[str, typer.Argument(metavar="FROM", help="First hour, UTC, such as 2026-01-31T13:00Z.")],
-    to: Annotated[
-        str | None, typer.Argument(metavar="[TO]", help="End, not part of the range; left out, it is one hour.")
-    ] = None,
+    from_: FirstHour,
+    to: RangeEnd = None,
     horizon_days: Annotated[
         int | None, typer.Option(min=1, max=MAX_HORIZON_DAYS, help="Another dedup horizon.")
     ] = None,
@@ -56,7 +55,7 @@ def what_if(
     )
     seals = sealed_among(settings, hours)
     if len(seals) < len(hours):
-        warn(f"{len(hours) - len(seals):,} of {len(hours):,} hours are not sealed and left out")
+        warn(f"{len(hours) - len(seals):,} of {hours_text(len(hours))} not sealed and left out")
     effects = Effects()
     with counting("hours counted twice", len(seals)) as show:
         for done, effect in enumerate(effects_of(settings, seals, supposition, note), start=1):
@@ -85,7 +84,7 @@ def _print(by_advertiser: dict[int, AdvertiserEffect], total: AdvertiserEffect, 
     print_table(columns, [*rows, _row("all", total)])
     changed = sum(effect.billable_clicks.difference != 0 for effect in by_advertiser.values())
     note(
-        f"{hour_count:,} sealed hours, {total.billable_clicks.difference:+,} billable clicks, "
+        f"{hours_text(hour_count)} sealed, {total.billable_clicks.difference:+,} billable clicks, "
         f"other figures for {changed:,} of {len(by_advertiser):,} advertisers; nothing was changed"
     )
 

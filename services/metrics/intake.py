@@ -15,6 +15,7 @@ from starlette.responses import JSONResponse, Response
 
 from domain.errors import UsageError
 from domain.settings import Settings
+from domain.texts import MAX_CHARACTERS
 from services.metrics.access import verdict_actor
 from services.metrics.refusals import NO_STORE, BodyTooLargeError, MediaTypeError, OverloadedError
 from services.tokens import Caller
@@ -25,7 +26,6 @@ VERDICTS_PATH = "/v1/verdicts"
 SUFFIX_OF = {"application/json": ".json", "application/x-ndjson": ".jsonl", "text/csv": ".csv"}
 """The media types that are taken, each read like a file of that name."""
 SOURCE = "source"
-MAX_SOURCE_CHARACTERS = 100
 MAX_BODY_BYTES = 8_388_608
 """Some 40,000 verdicts; more are better handed in as a file."""
 MAX_UNDER_WAY = 8
@@ -73,11 +73,11 @@ def _source(request: Request) -> str | None:
     if not given:
         return None
     source = given[0][1]
-    is_text = source.isprintable() and bool(source.strip()) and len(source) <= MAX_SOURCE_CHARACTERS
+    is_text = source.isprintable() and bool(source.strip()) and len(source) <= MAX_CHARACTERS
     if [name for name, _ in given] != [SOURCE] or not is_text:
         raise UsageError(
             f"parameters {', '.join(name for name, _ in given)[:100]}",
-            f"{SOURCE} once, up to {MAX_SOURCE_CHARACTERS} printable characters, or none",
+            f"{SOURCE} once, up to {MAX_CHARACTERS} printable characters, or none",
             "correct it",
         )
     return source

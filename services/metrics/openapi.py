@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import Any, get_args
 
 from domain.identity import LogPosition
+from domain.texts import MAX_CHARACTERS
 from domain.verdicts import FIELD_NAMES, MAX_REASON_LENGTH, Judgement
-from services.metrics.intake import MAX_BODY_BYTES, MAX_SOURCE_CHARACTERS, SOURCE, SUFFIX_OF, VERDICTS_PATH
+from services.metrics.intake import MAX_BODY_BYTES, SOURCE, SUFFIX_OF, VERDICTS_PATH
 from services.metrics.refusals import PATH
 from warehouse.counts_query import DEFAULT_GRANULARITY, DEFAULT_GROUP_BY, GRANULARITIES, GROUP_COLUMN, MAX_ADS
 from warehouse.layout import code_version
@@ -81,7 +82,7 @@ def _verdicts() -> dict[str, Any]:
     body["application/json"] = {
         "schema": {"type": "array", "items": {"$ref": "#/components/schemas/Verdict"}, "minItems": 1}
     }
-    source = {"type": "string", "maxLength": MAX_SOURCE_CHARACTERS}
+    source = {"type": "string", "maxLength": MAX_CHARACTERS}
     return {
         "operationId": "addVerdicts",
         "security": [{"token": []}],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from domain.errors import UsageError
-from domain.texts import MAX_CHARACTERS, check_actor, check_line
+from domain.texts import MAX_CHARACTERS, check_actor, check_line, hours_text
 
 
 @pytest.mark.parametrize("text", ["", " ", "a\nb", "\x1b[1m", "=1+1", "+1", "-1", "@x", "x" * (MAX_CHARACTERS + 1)])
@@ -23,3 +23,7 @@ def test_nobody(actor: str, found: str) -> None:
 @pytest.mark.parametrize("text", ["80 and not 79", "x" * MAX_CHARACTERS, "zu viel = zu teuer"])
 def test_a_line(text: str) -> None:
     check_line("claim", text)
+
+
+def test_hours_in_words() -> None:
+    assert [hours_text(count) for count in (0, 1, 2, 8760)] == ["0 hours", "1 hour", "2 hours", "8,760 hours"]

@@ -46,7 +46,7 @@ from warehouse.seals import read_seals
 
 MEMORY_LIMIT = "1GB"
 BATCH_ROWS = 50_000
-FOREIGN_SCHEMA = pa.schema([pa.field("hour", INSTANT), pa.field("clicks", pa.int64()), pa.field("digest", pa.string())])
+FOREIGN_SCHEMA = pa.schema({"hour": pa.timestamp("us", "UTC"), "clicks": pa.int64(), "digest": pa.string()})
 RAW_COLUMNS = [
     *("log", "partition", "offset", "logged_at", "impression_id", "ad_id", "advertiser_id", "campaign_id"),
     *("clicked_at", "country", "device", "kind", "payload"),

@@ -29,6 +29,7 @@ from domain.settings import Settings
 from warehouse.adjustments import read_adjustments
 from warehouse.csv_cells import csv_rows
 from warehouse.disputes import read_dispute
+from warehouse.pack import recount
 from warehouse.pack.evidence import Evidence, refuse_unsealed
 from warehouse.prices import price_table, read_prices
 from warehouse.schema import arrow_schema
@@ -43,12 +44,16 @@ SUMS = "sha256sums.txt"
 
 @dataclass(frozen=True)
 class PackReceipt:
-    """What was packed. ``incomplete_hours``: those of which raw events are gone, so that nothing is proven of them."""
+    """What was packed. ``incomplete_hours``: those of which raw events are gone, so that nothing is proven of them.
+
+    ``findings``: each place where the pack's own script finds a difference; none if it matches.
+    """
 
     case_id: str
     billable_clicks: int
     event_count: int
     incomplete_hours: tuple[datetime, ...]
+    findings: tuple[str, ...]
 
 
 def write_pack(settings: Settings, case_id: str, file: IO[bytes]) -> PackReceipt:
@@ -83,7 +88,15 @@ def _write_files(settings: Settings, dispute: Dispute, evidence: Evidence, folde
     _copy_texts(folder, {seal.rule_version for seal in evidence.held.values()})
     _write_sums(folder)
     billable_clicks = pc.sum(invoice.column("clicks")).as_py() or 0
-    return PackReceipt(dispute.case_id, billable_clicks, event_count, tuple(evidence.incomplete_hours))
+    return PackReceipt(
+        dispute.case_id, billable_clicks, event_count, tuple(evidence.incomplete_hours), _recounted(folder)
+    )
+
+
+def _recounted(folder: Path) -> tuple[str, ...]:
+    """What the script will say to who gets the pack: whoever writes it should know first."""
+    pack = recount.Pack(folder, None)
+    return tuple(finding for check in recount.CHECKS for finding in recount.findings_of(check, pack))
 
 
 def _seal_rows(dispute: Dispute, evidence: Evidence) -> list[dict[str, Any]]:

@@ -360,6 +360,12 @@ def invoice_findings(pack: Pack) -> Iterator[str]:
             )
 
 
+CHECKS: tuple[Callable[[Pack], Iterator[str]], ...] = (
+    *(manifest_findings, twin_findings, chain_findings, hour_findings, click_findings, outcome_findings),
+    *(digest_findings, invoice_findings),
+)
+
+
 def findings_of(check: Callable[[Pack], Iterator[str]], pack: Pack) -> list[str]:
     """What a check finds; that it cannot read what it needs is a finding, too."""
     try:
@@ -370,17 +376,13 @@ def findings_of(check: Callable[[Pack], Iterator[str]], pack: Pack) -> list[str]
 
 def main(folder: Path, kept_head: str | None = None) -> int:
     """Prints what it finds; the exit code."""
-    checks: Iterable[Callable[[Pack], Iterator[str]]] = (
-        *(manifest_findings, twin_findings, chain_findings, hour_findings, click_findings, outcome_findings),
-        *(digest_findings, invoice_findings),
-    )
     count = 0
     try:
         pack = Pack(folder, kept_head)
     except UNREADABLE as error:
         print(f"a file is not what it should be: {error!r}\ndiffers in 1 place")
         return 1
-    for check in checks:
+    for check in CHECKS:
         found = findings_of(check, pack)
         count += len(found)
         print(f"{check.__doc__} {'agrees' if not found else f'{len(found)} DIFFER'}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import zipfile
@@ -14,7 +15,7 @@ from typer.testing import CliRunner, Result
 from cli.main import app
 from tests.support.disk import room_for
 from tests.support.dispute_world import dispute_world
-from tests.support.sealed_world import HOUR, SealedWorld
+from tests.support.sealed_world import HOUR, SealedWorld, exchanged
 from warehouse.layout import open_table
 
 OPEN = [
@@ -102,6 +103,24 @@ def test_what_cannot_be_asked_is_one_line(world: SealedWorld, arguments: list[st
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.startswith(f"error: {found}; expected ")
     assert open_table(world.settings, "disputes").version() == 0
+
+
+def test_a_pack_of_raw_that_was_changed_says_so_and_is_written(world: SealedWorld, tmp_path: Path) -> None:
+    """What its script will say, whoever packs it hears first; and the exit code is that of `tallystick verify`."""
+    _dispute(*OPEN)
+    change = exchanged("payload", b'"country": "CA"', b'"country": "DE"')
+    world.tamper("raw_clicks", lambda row: change(row) if row["offset"] == 3 else row)
+    file = tmp_path / "D-1.zip"
+    result = _dispute("pack", "D-1", "--to", str(file))
+    assert result.exit_code == 4
+    assert "- hour 2026-11-30T09:00:00Z, digest of its billable clicks: found " in result.stderr
+    error = result.stderr.splitlines()[-1]
+    with zipfile.ZipFile(file) as archive:
+        archive.extractall(tmp_path / "unzipped")
+    recount = [sys.executable, "-I", "recount.py"]
+    done = subprocess.run(recount, cwd=tmp_path / "unzipped", capture_output=True, text=True, check=False, env={})
+    (said,) = re.findall(r"^differs in (\d+) places$", done.stdout, re.MULTILINE)
+    assert (done.returncode, error.startswith(f"error: the pack {file} differs in {said} places")) == (1, True)
 
 
 def test_a_full_disk_leaves_no_half_pack(world: SealedWorld, tmp_path: Path) -> None:

@@ -51,14 +51,14 @@ def test_close_prints_and_writes_the_certificate(tables: CountsTables, tmp_path:
     assert again.read_bytes() == file.read_bytes()
 
 
-def test_a_dry_run_closes_nothing(tables: CountsTables) -> None:
-    result = _period("close", OVER, "--actor", "ada", "--dry-run")
+def test_a_plan_closes_nothing(tables: CountsTables) -> None:
+    result = _period("close", OVER, "--actor", "ada", "--plan")
     assert (result.exit_code, result.stdout) == (0, "")
     assert result.stderr.splitlines()[-1] == "period 2026-02 can be closed: 0 clicks in 672 hours"
     assert read_closes(tables.settings) == []
 
 
-@pytest.mark.parametrize("more", [[], ["--dry-run"]], ids=["close", "dry run"])
+@pytest.mark.parametrize("more", [[], ["--plan"]], ids=["close", "plan"])
 def test_every_reason_is_a_line(tables: CountsTables, more: list[str]) -> None:
     result = _period("close", "2098-11", "--actor", "ada", *more)
     assert (result.exit_code, result.stdout) == (1, "")
@@ -68,7 +68,8 @@ def test_every_reason_is_a_line(tables: CountsTables, more: list[str]) -> None:
         "- hours 2098-11-01T00:00:00Z to 2098-12-01T00:00:00Z are not sealed",
         "- period 2026-02 is open, and hours of it are sealed: close it first",
     ]
-    assert lines[3].startswith("error: period 2098-11 cannot be closed: it is not over")
+    assert lines[3].startswith("error: period 2098-11 cannot be closed: for the 3 reasons above; expected a month that")
+    assert len(lines) == 4, "each reason is told once"
     assert read_closes(tables.settings) == []
 
 
@@ -80,9 +81,9 @@ def test_open_disputes_are_named_and_hold_nothing_up(tables: CountsTables) -> No
         open_dispute(tables.settings, Claim(advertiser_id=10, start=first, end=first + HOUR, **said))
     resolved = Resolution(outcome="rejected", reason="as sealed", actor="ada", resolved_at=CLOSED_AT)
     resolve_dispute(tables.settings, "D-3", resolved)
-    dry = json.loads(_period("close", OVER, "--actor", "ada", "--dry-run", "--json").stdout)
-    assert (dry["certificate"], dry["reasons"]) == (None, [])
-    assert [(one["case_id"], one["start"], one["claim"]) for one in dry["open_disputes"]] == [
+    planned = json.loads(_period("close", OVER, "--actor", "ada", "--plan", "--json").stdout)
+    assert (planned["certificate"], planned["reasons"]) == (None, [])
+    assert [(one["case_id"], one["start"], one["claim"]) for one in planned["open_disputes"]] == [
         ("D-2", "2026-02-01T00:00:00Z", "too many")
     ]
     result = _period("close", OVER, "--actor", "ada", "--json")
@@ -90,7 +91,7 @@ def test_open_disputes_are_named_and_hold_nothing_up(tables: CountsTables) -> No
     (close,) = read_closes(tables.settings)
     document = json.loads(result.stdout)
     assert document["certificate"] == json.loads(close.certificate())
-    assert document["open_disputes"] == dry["open_disputes"]
+    assert document["open_disputes"] == planned["open_disputes"]
 
 
 def test_a_certificate_that_cannot_be_written_closes_nothing(tables: CountsTables, tmp_path: Path) -> None:

@@ -66,10 +66,20 @@ def test_a_difference_is_shown_with_its_place_and_ends_with_4(world: SealedWorld
     )
 
 
-def test_an_unsealed_hour_ends_with_4(world: SealedWorld) -> None:
+def test_a_range_without_a_seal_is_no_failure_of_integrity(world: SealedWorld) -> None:
+    """Nothing contradicts anything: the question has no answer yet."""
     result = _verify("2026-11-30T14:00Z")
-    assert result.exit_code == 4
-    assert "         - it has no seal" in result.stdout.splitlines()
+    assert result.exit_code == 2
+    assert "no seal  hour 2026-11-30T14:00:00Z" in result.stdout.splitlines()
+    assert result.stderr.startswith("error: no seal of 1 hour from 2026-11-30T14:00:00Z; expected a range with sealed")
+
+
+def test_hours_that_are_not_sealed_yet_are_told_apart(world: SealedWorld) -> None:
+    result = _verify("2026-11-30T10:00Z", "2026-11-30T12:00Z")
+    assert result.exit_code == 0
+    assert result.stdout.splitlines()[2] == "no seal  hour 2026-11-30T11:00:00Z"
+    assert result.stdout.splitlines()[-1] == "all agree: 1 hour, recounted from raw_clicks alone"
+    assert result.stderr == "1 hour of the range not sealed: nothing to verify there\n"
 
 
 @pytest.mark.parametrize(

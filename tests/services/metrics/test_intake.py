@@ -116,7 +116,7 @@ BAD: dict[str, tuple[bytes, str, dict[str, str], tuple[int, str]]] = {
     "no type": (b"[]", "", {}, (415, "media_type")),
     "a misspelt parameter": (b"[]", JSON, {"sauce": "lab"}, (400, "bad_request")),
     "no source": (b"[]", JSON, {"source": " "}, (400, "bad_request")),
-    "a long source": (b"[]", JSON, {"source": "a" * 101}, (400, "bad_request")),
+    "a long source": (b"[]", JSON, {"source": "a" * 501}, (400, "bad_request")),
 }
 
 
