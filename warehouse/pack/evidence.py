@@ -46,7 +46,7 @@ from warehouse.seals import read_seals
 
 MEMORY_LIMIT = "1GB"
 BATCH_ROWS = 50_000
-FOREIGN_SCHEMA = pa.schema({"hour": pa.timestamp("us", "UTC"), "clicks": pa.int64(), "digest": pa.string()})
+FOREIGN_FIELDS: list[tuple[str, pa.DataType]] = [("hour", INSTANT), ("clicks", pa.int64()), ("digest", pa.string())]
 RAW_COLUMNS = [
     *("log", "partition", "offset", "logged_at", "impression_id", "ad_id", "advertiser_id", "campaign_id"),
     *("clicked_at", "country", "device", "kind", "payload"),
@@ -110,7 +110,7 @@ class Evidence:
                 {"hour": from_unix_micros(hour_us), "clicks": clicks, "digest": sum_hex(words)}
                 for hour_us, clicks, *words in rows
             ],
-            schema=FOREIGN_SCHEMA,
+            schema=pa.schema(FOREIGN_FIELDS),
         )
 
     def verdicts(self) -> pa.RecordBatchReader:

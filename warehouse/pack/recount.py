@@ -30,8 +30,7 @@ TABLES = {
     "seals": ("seal_number",),
 }
 """Files that are there as CSV and as Parquet, with what names a row."""
-KEY = TABLES["invoice_rows"]
-PLACE = TABLES["clicks"]
+KEY, PLACE = TABLES["invoice_rows"], TABLES["clicks"]
 SEAL_NUMBERS = ("seal_number", "revision", "raw_clicks", "billable_clicks", "verdict_set", "ads_version")
 SEAL_INTEGERS = (*SEAL_NUMBERS, "rule_version", "horizon_days")
 ADJUSTMENT_INTEGERS = (
