@@ -163,7 +163,7 @@ def _by_local_day(
     engine.execute("CREATE TABLE prices AS FROM prices_once SEMI JOIN own USING (ad_id)")
     try:
         return mapped_rows(settings, CLICKS, engine.sql(STATED_SQL).to_arrow_reader(ROWS_AT_ONCE))
-    except (duckdb.OutOfRangeException, pa.ArrowException) as error:
+    except duckdb.OutOfRangeException as error:
         raise IntegrityError(
             f"an amount is too large: {error}", f"one up to {MAX_INT64}", "look at the prices in table ads"
         ) from error

@@ -135,6 +135,14 @@ def test_each_click_costs_what_its_minute_says(tables: CountsTables) -> None:
     assert read_statement(tables.settings, 11, NOVEMBER, "UTC").amounts == []
 
 
+def test_an_amount_that_no_column_holds(tables: CountsTables) -> None:
+    """16 clicks at 2**62 are an error, not some other number."""
+    ad = Ad(1, 10, 100, "https://example.org/", 2**62, "EUR")
+    snapshot_ads(tables.settings, [ad], parse_utc("2026-10-01T00:00Z"))
+    with pytest.raises(IntegrityError, match="an amount is too large"):
+        read_statement(tables.settings, 10, NOVEMBER, "UTC")
+
+
 def test_an_open_period_has_none(closed: CountsTables) -> None:
     with pytest.raises(UsageError, match="a statement of period 2026-12, which is open; expected a closed one"):
         read_statement(closed.settings, 10, DECEMBER, "UTC")
