@@ -104,6 +104,7 @@ def changed_spans(verdicts: Iterable[VerdictOfSet], newest: int) -> list[Changed
     """Of each target the spans of sets before ``newest`` at which something else was in force than is there; by target.
 
     So an hour that was counted with any set is asked one question, however many sets there are.
+    Over many verdicts the same is asked in SQL, ``warehouse/verdicts_in_force.py``, which tests hold equal to this.
     """
     by_target: dict[Target, list[VerdictOfSet]] = {}
     for one in verdicts:

@@ -13,7 +13,7 @@ from domain.periods import CloseRefusedError, Period, PeriodClose, seals_of
 from domain.settings import Settings
 from quality.findings import NAMED_AT_MOST, named
 from quality.recount import Verdict, verify
-from warehouse.closing import close_period, plan_close
+from warehouse.closing import ClosePlan, close_period, plan_close
 from warehouse.seals import read_seals
 
 
@@ -27,15 +27,18 @@ def plan_recounted(
     actor: str,
     now: datetime,
     *,
+    known: ClosePlan | None = None,
     on_hour: Callable[[int], None] = _no_progress,
     on_progress: Callable[[str], None] = _no_progress,
-) -> PeriodClose:
-    """What closing the period now would do, once all of its hours are recounted; ``on_hour`` takes how many are.
+) -> ClosePlan:
+    """What closing the period now would do, and that it can be done, once all of its hours are recounted.
 
-    Memory is bounded. ``CloseRefusedError`` names every reason against it, each hour that differs among them. An hour
-    is not recounted where something else stands against the close already. Reads only.
+    ``on_hour`` takes how many are. Memory is bounded. ``CloseRefusedError`` names every reason against it, each hour
+    that differs among them. An hour is not recounted where something else stands against the close already. Reads
+    only. ``known``: see ``plan_close``.
     """
-    close = plan_close(settings, period, actor, now).required()
+    plan = plan_close(settings, period, actor, now, known)
+    plan.required()
     reasons: list[str] = []
     done = 0
     hours = [seal.hour for seal in seals_of(period, read_seals(settings))]
@@ -46,7 +49,7 @@ def plan_recounted(
             on_hour(done)
     if reasons:
         raise CloseRefusedError(period, named(reasons[:NAMED_AT_MOST], len(reasons)))
-    return close
+    return plan
 
 
 def close_recounted(
@@ -55,6 +58,7 @@ def close_recounted(
     actor: str,
     clock: Callable[[], datetime],
     *,
+    known: ClosePlan | None = None,
     on_hour: Callable[[int], None] = _no_progress,
     on_progress: Callable[[str], None] = _no_progress,
 ) -> PeriodClose:
@@ -62,7 +66,7 @@ def close_recounted(
 
     ``CloseRefusedError`` as ``plan_recounted``, and if a seal of the period came after it was recounted.
     """
-    recounted = plan_recounted(settings, period, actor, clock(), on_hour=on_hour, on_progress=on_progress)
+    recounted = plan_recounted(settings, period, actor, clock(), known=known, on_hour=on_hour, on_progress=on_progress)
     return close_period(settings, period, actor, clock, recounted)
 
 

@@ -14,7 +14,7 @@ from datetime import datetime
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from domain.buckets import MICROSECOND
+from domain.buckets import MICROSECOND, hours_by_day
 from domain.conservation import HourTally
 from domain.outcomes import outcome_violations
 from domain.settings import Settings
@@ -39,13 +39,20 @@ class Outcomes:
 
 
 def read_hour_outcomes(settings: Settings, hours: Sequence[datetime], advertiser_id: int | None = None) -> Outcomes:
-    """The outcomes of these hours (starts, UTC), of one advertiser or of all. Reads only."""
+    """The outcomes of these hours (starts, UTC), of one advertiser or of all. Reads only.
+
+    Everybody's rows are held to the law, a day of them at a time; those that were asked for are kept.
+    """
     published = published_seals(settings)
-    seals = [published[hour] for hour in hours if hour in published]
-    tallies = read_outcomes(settings, {seal.hour: seal.attempt for seal in seals})
-    wanted = tuple(tally for tally in tallies if advertiser_id in (None, tally.advertiser_id))
+    seals = {hour: published[hour] for hour in hours if hour in published}
+    wanted: list[HourTally] = []
+    violations: list[str] = []
+    for of_day in hours_by_day(list(seals)).values():
+        tallies = read_outcomes(settings, {hour: seals[hour].attempt for hour in of_day})
+        wanted += [tally for tally in tallies if advertiser_id in (None, tally.advertiser_id)]
+        violations += outcome_violations(tallies, [seals[hour] for hour in of_day])
     not_final = tuple(hour for hour in hours if hour not in published)
-    return Outcomes(wanted, len(seals), not_final, tuple(outcome_violations(tallies, seals)))
+    return Outcomes(tuple(wanted), len(seals), not_final, tuple(violations))
 
 
 def read_quarantined(settings: Settings, start: datetime, end: datetime) -> Mapping[str, int]:

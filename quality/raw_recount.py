@@ -26,7 +26,7 @@ from domain.settings import Settings
 from quality.findings import NAMED_AT_MOST, named
 from quality.raw_payloads import DISAGREEMENTS_SQL, LOAD_SQL, REPEATS_SQL
 from warehouse.duck_engine import opened_engine
-from warehouse.layout import dataset_of, open_table, rows_of, tables_path
+from warehouse.layout import dataset_of, open_table, tables_path
 from warehouse.schema import INSTANT, STATISTICS_GRAIN
 
 MEMORY_LIMIT = "1GB"
@@ -185,7 +185,8 @@ class RawRecount:
         self._settings = settings
         self._folder = tables_path(settings) / "raw_clicks"
         self._dataset = dataset_of(open_table(settings, "raw_clicks"))
-        self._verdicts = rows_of(open_table(settings, "fraud_verdicts")).select(VERDICT_COLUMNS)
+        self._verdicts = dataset_of(open_table(settings, "fraud_verdicts"))
+        self._fraud_of_set: int | None = None
         self._on_progress = on_progress
         self._loaded: dict[str, datetime] = {}
         self._has_outcomes = False
@@ -193,8 +194,9 @@ class RawRecount:
 
     def __enter__(self) -> Self:
         self._engine = self._open.enter_context(opened_engine(self._settings, MEMORY_LIMIT))
-        self._engine.register("verdicts_once", self._verdicts)
+        self._engine.register("verdicts_once", self._verdicts.scanner(columns=VERDICT_COLUMNS).to_reader())
         self._engine.execute(TABLES_SQL)
+        self._engine.unregister("verdicts_once")
         self.newest_verdict_set = int(self._row("SELECT coalesce(max(set_version), 0) FROM verdicts")[0])
         return self
 
@@ -211,9 +213,11 @@ class RawRecount:
         self._engine.unregister("supposed")
         return self.newest_verdict_set
 
-    def know(self, name: str, rows: pa.Table) -> None:
-        """Lets queries of ``rows`` read this, too."""
-        self._engine.register(name, rows)
+    def know(self, name: str, rows: pa.RecordBatchReader) -> None:
+        """Lets queries of ``rows`` read this, too; what memory cannot hold of it goes to the folder."""
+        self._engine.register("known_once", rows)
+        self._engine.execute(f"CREATE TABLE {name} AS FROM known_once")
+        self._engine.unregister("known_once")
 
     def rows(self, sql: str, **parameters: Any) -> list[tuple[Any, ...]]:
         """What a query over ``outcomes`` of the last recount says, for whoever adds them up in another way."""
@@ -233,7 +237,7 @@ class RawRecount:
         if not self._files_of(hour):
             return self._nothing()
         self._forget_before(hour - horizon - LATEST)
-        self._engine.execute(FRAUD_SQL, {"verdict_set": verdict_set})
+        self._know_fraud(verdict_set)
         self._load(self._files_of(hour))
         self._set_cut(cut)
         first_us, until_us = self._row(SPAN_SQL, hour_us=to_unix_micros(hour), kinds=list(kinds))
@@ -265,6 +269,12 @@ class RawRecount:
     def key_counts(self) -> list[tuple[Any, ...]]:
         """Billable clicks of the hour recounted last: advertiser, campaign, ad, country, device, clicks."""
         return self._rows(KEYS_SQL)
+
+    def _know_fraud(self, verdict_set: int) -> None:
+        """Judges all verdicts as of a set; once for as many hours as ask for the same one."""
+        if verdict_set != self._fraud_of_set:
+            self._engine.execute(FRAUD_SQL, {"verdict_set": verdict_set})
+            self._fraud_of_set = verdict_set
 
     def _files_of(self, hour: datetime) -> dict[str, datetime]:
         """Paths of the files of an hour."""

@@ -43,7 +43,7 @@ WITH judged AS (
     LEFT JOIN fraud AS of_click ON own.impression_id = of_click.impression_id AND own.ad_id = of_click.ad_id
     LEFT JOIN fraud AS of_place
         ON own.log = of_place.log AND own.partition = of_place.partition AND own."offset" = of_place."offset"
-)
+), prices AS (FROM every_price SEMI JOIN judged USING (advertiser_id, ad_id))
 SELECT advertiser_id, outcome, currency, count(*), coalesce(sum(price_micros), 0)::BIGINT
 FROM judged {PRICED_JOIN}
 GROUP BY ALL
@@ -186,7 +186,7 @@ def what_if(
     folder. ``IntegrityError`` if an hour does not recount to its seal: then there is nothing to compare with.
     """
     with RawRecount(settings, on_progress) as recount:
-        recount.know("prices", prices_by_minute(settings).read_all())
+        recount.know("every_price", prices_by_minute(settings))
         verdict_set = _verdict_set(recount, supposition)
         for seal in seals:
             now = _as_sealed(recount, seal)

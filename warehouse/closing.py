@@ -13,7 +13,7 @@ from domain.periods import CloseRefusedError, Period, PeriodClose, close_of, clo
 from domain.settings import Settings
 from domain.texts import check_actor
 from warehouse.filled_hours import filled_hours
-from warehouse.hour_findings import read_findings
+from warehouse.hour_findings import basis_of_findings, read_findings
 from warehouse.locks import SEAL_LOCK, writer_lock
 from warehouse.periods import append_close, read_closes
 from warehouse.publications import read_publications
@@ -25,12 +25,17 @@ RECOUNTED_WAIT_SECONDS = 600.0
 
 @dataclass(frozen=True)
 class ClosePlan:
-    """What a close would write, or every reason why there can be none. ``close_count``: of the ledger it rests on."""
+    """What a close would write, or every reason why there can be none. ``close_count``: of the ledger it rests on.
+
+    ``proposed``: hours that a proposal is pending of; ``basis``: what these rest on.
+    """
 
     period: Period
     reasons: tuple[str, ...]
     close: PeriodClose | None
     close_count: int
+    proposed: tuple[datetime, ...]
+    basis: tuple[int, ...] | None
 
     def required(self) -> PeriodClose:
         """The close; ``CloseRefusedError`` with every reason if there can be none."""
@@ -39,11 +44,21 @@ class ClosePlan:
         return self.close
 
 
-def plan_close(settings: Settings, period: Period, actor: str, now: datetime) -> ClosePlan:
-    """What closing the period now would do. Reads only."""
+def plan_close(
+    settings: Settings, period: Period, actor: str, now: datetime, known: ClosePlan | None = None
+) -> ClosePlan:
+    """What closing the period now would do. Reads only.
+
+    ``known``: an earlier plan of this period. Its proposals are taken over where nothing that they rest on has moved:
+    looking for them reads the month.
+    """
     check_actor(actor)
     closes, seals = read_closes(settings), read_seals(settings)
-    proposed = [one.hour for one in read_findings(settings, period.hours)]
+    basis = basis_of_findings(settings, period.hours)  # before the look: what moves meanwhile makes it another
+    if known is not None and known.period == period and basis is not None and known.basis == basis:
+        proposed = known.proposed
+    else:
+        proposed = tuple(one.hour for one in read_findings(settings, period.hours))
     reasons = reasons_against_close(
         period,
         now,
@@ -54,7 +69,7 @@ def plan_close(settings: Settings, period: Period, actor: str, now: datetime) ->
         proposed=proposed,
     )
     close = None if reasons else close_of(period, seals, actor, now)
-    return ClosePlan(period, tuple(reasons), close, len(closes))
+    return ClosePlan(period, tuple(reasons), close, len(closes), proposed, basis)
 
 
 def close_period(
@@ -62,17 +77,17 @@ def close_period(
     period: Period,
     actor: str,
     clock: Callable[[], datetime],
-    recounted: PeriodClose | None = None,
+    recounted: ClosePlan | None = None,
 ) -> PeriodClose:
     """Closes the period, for ever. Atomic; a repeat is refused.
 
-    ``recounted``: the close as it was planned when all hours were recounted, which takes a while.
+    ``recounted``: the plan of when all hours were recounted, which takes a while.
     ``CloseRefusedError`` names every reason against it, ``WriterBusyError`` who seals at this moment (with
     ``recounted``, after ten minutes of waiting).
     """
     with writer_lock(settings, SEAL_LOCK, RECOUNTED_WAIT_SECONDS if recounted is not None else 0):
-        plan = plan_close(settings, period, actor, clock())
+        plan = plan_close(settings, period, actor, clock(), recounted)
         close = replace(plan.required(), closed_at=clock())  # the look above takes a while in a month of many clicks
-        if recounted is not None and recounted.root_digest != close.root_digest:
+        if recounted is not None and recounted.required().root_digest != close.root_digest:
             raise CloseRefusedError(period, ["hours of it were sealed anew while it was recounted"])
         return append_close(settings, close, plan.close_count)

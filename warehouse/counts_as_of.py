@@ -60,7 +60,7 @@ def _added_up(settings: Settings, engine: CountsEngine, query: CountsQuery, book
     snapshot = open_table(settings, ATTEMPT_TABLE)
     if held:
         whole = Slice(ATTEMPT_TABLE, hour_of(start), held[-1].hour + HOUR, attempts)
-        _check_sums(held, engine.attempt_sums(whole, snapshot))
+        _check_sums(held, engine.attempt_sums(whole, snapshot, max_rows))
     part = Slice(ATTEMPT_TABLE, start, end, attempts)
     return engine.added_up(query, [(part, snapshot)], FinalRange(books.final_from, books.final_until), max_rows)
 

@@ -91,12 +91,18 @@ class CountsEngine:
             raise too_large(f"an answer of more than {max_rows:,} rows", max_rows)
         return found.set_column(0, "bucket", found.column("bucket_us").cast(INSTANT))
 
-    def attempt_sums(self, part: Slice, snapshot: DeltaTable) -> dict[str, int]:
-        """By attempt the clicks of a slice of attempts, whoever they belong to; those without clicks are absent."""
+    def attempt_sums(self, part: Slice, snapshot: DeltaTable, max_rows: int) -> dict[str, int]:
+        """By attempt the clicks of a slice of attempts, whoever they belong to; those without clicks are absent.
+
+        ``AnswerTooLargeError`` as ``added_up``.
+        """
         everybody = CountsQuery(part.start, part.end, "day")
         with self._engine.cursor() as session:
             session.register("attempt_rows", self._rows_of(everybody, part, snapshot))
-            return dict(session.execute(ATTEMPTS_SQL).fetchall())
+            try:
+                return dict(session.execute(ATTEMPTS_SQL).fetchall())
+            except duckdb.OutOfMemoryException as error:
+                raise too_large(f"attempts that take more than {MEMORY_LIMIT} to add up", max_rows) from error
 
     def _rows_of(self, query: CountsQuery, part: Slice, snapshot: DeltaTable) -> Dataset:
         """The rows of a slice that the query selects; files that cannot hold any are not opened."""

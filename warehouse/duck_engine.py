@@ -24,7 +24,7 @@ MEMORY_LIMIT = "512MB"
 @contextmanager
 def opened_engine(settings: Settings, memory_limit: str = MEMORY_LIMIT) -> Iterator[duckdb.DuckDBPyConnection]:
     """An empty engine for the length of a block; its folder goes with it. Any number may be open at once."""
-    with tempfile.TemporaryDirectory(prefix="duckdb-", dir=_scratch(settings)) as spill:
+    with tempfile.TemporaryDirectory(prefix="duckdb-", dir=scratch_folder(settings)) as spill:
         config: dict[str, Any] = {
             "memory_limit": memory_limit,
             "temp_directory": spill,
@@ -35,7 +35,7 @@ def opened_engine(settings: Settings, memory_limit: str = MEMORY_LIMIT) -> Itera
             yield engine
 
 
-def _scratch(settings: Settings) -> Path | None:
+def scratch_folder(settings: Settings) -> Path | None:
     """In home, where there is room for data; the system's own (None) where home may only be read, as by an auditor."""
     scratch = settings.home / "scratch"
     try:

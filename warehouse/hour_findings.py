@@ -1,14 +1,14 @@
 """What sealed hours do not know: raw clicks beyond their cuts, and newer verdicts about clicks that they counted.
 
-Belongs here: comparing seals with raw and verdicts as they are now, date by date, without a JVM. What becomes of it is
-``domain/proposals.py``; what somebody has dismissed is left out, see ``warehouse/proposal_dismissals.py``.
+Belongs here: comparing seals with raw and verdicts as they are now, date by date, without a JVM. An hour that holds as
+many raw clicks as were sealed is told by the table's log alone. What becomes of findings is ``domain/proposals.py``;
+what somebody has dismissed is left out, see ``warehouse/proposal_dismissals.py``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import date, datetime
-from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -16,7 +16,7 @@ import pyarrow.dataset as ds
 
 from domain.buckets import hours_by_day
 from domain.identity import LogPosition
-from domain.proposals import ChangedSpan, ChangedVerdict, Findings, changed_spans
+from domain.proposals import ChangedVerdict, Findings
 from domain.seals import Seal, current_seals
 from domain.settings import Settings
 from domain.verdicts import ClickTarget
@@ -24,22 +24,15 @@ from warehouse.cut_ends import cut_ends
 from warehouse.duck_engine import opened_engine
 from warehouse.layout import dataset_of, open_table
 from warehouse.proposal_dismissals import dismissed_keys
-from warehouse.schema import table_of
+from warehouse.row_counts import rows_by_hour
 from warehouse.seals import read_seals
-from warehouse.verdicts import current_set, read_verdicts
+from warehouse.verdicts import NAME as VERDICTS
+from warehouse.verdicts import current_set
+from warehouse.verdicts_in_force import know_changes
 from warehouse.verifications import read_verifications
 
 _POSITION = list(LogPosition._fields)
-_CHANGED: dict[str, pa.DataType] = {
-    "number": pa.int64(),
-    "first_set": pa.int64(),
-    "end_set": pa.int64(),
-    "impression_id": pa.string(),
-    "ad_id": pa.int64(),
-    "log": pa.int32(),
-    "partition": pa.int32(),
-    "offset": pa.int64(),
-}
+_LEDGERS = ("seals", VERDICTS, "verifications", "proposal_dismissals")
 
 LATE_SQL = """
 SELECT click_hour, log, partition, "offset" FROM raw_clicks LEFT JOIN ends USING (click_hour, log, partition)
@@ -53,11 +46,14 @@ WITH counted AS (
     ANTI JOIN excluded USING (log, partition, "offset")
     WHERE "offset" < end_offset AND kind = 'click'
 )
-SELECT click_hour, number FROM counted JOIN changed USING (impression_id, ad_id)
+SELECT click_hour, changed.impression_id, changed.ad_id, NULL::INTEGER AS log, NULL::INTEGER AS partition,
+       NULL::BIGINT AS "offset", verdict_id
+FROM counted JOIN changed USING (impression_id, ad_id)
 WHERE verdict_set >= first_set AND verdict_set < end_set
-UNION SELECT click_hour, number FROM counted JOIN changed USING (log, partition, "offset")
+UNION SELECT click_hour, NULL, NULL, changed.log, changed.partition, changed."offset", verdict_id
+FROM counted JOIN changed USING (log, partition, "offset")
 WHERE verdict_set >= first_set AND verdict_set < end_set
-ORDER BY ALL
+ORDER BY click_hour, impression_id NULLS FIRST, ad_id, log, partition, "offset"
 """
 """By hour which of the changed verdicts are about a click that was counted, or left out as fraud, and so may change."""
 
@@ -65,7 +61,8 @@ ORDER BY ALL
 def read_findings(settings: Settings, hours: Collection[datetime] | None = None) -> list[Findings]:
     """Of all sealed hours, or of those among ``hours``, the ones with findings that nobody has dismissed; ascending.
 
-    Reads only. Of raw it reads the log positions of these hours, and more columns where verdicts have changed.
+    Reads only. Of raw it reads the log positions of hours that hold more or fewer clicks than were sealed, and more
+    columns where verdicts have changed. Memory is bounded but for what is found.
     """
     held = current_seals(read_seals(settings))
     if hours is not None:
@@ -73,15 +70,29 @@ def read_findings(settings: Settings, hours: Collection[datetime] | None = None)
     known = _known_sets(settings, held)
     newest = current_set(settings)
     others = {verdict_set for verdict_set in known.values() if verdict_set != newest}
-    spans = changed_spans(read_verdicts(settings, max(newest, *others)), newest) if others else []
+    counted = rows_by_hour(settings, "raw_clicks")
     found: list[Findings] = []
     with opened_engine(settings) as engine:
-        engine.register("changed", _targets(spans))
+        is_changed = bool(others) and know_changes(settings, engine, max(newest, *others))
         for day, of_day in hours_by_day(list(held)).items():
-            look = _Day(settings, engine, day, [held[hour] for hour in of_day])
-            found += look.findings({hour.hour: known[hour] for hour in of_day if known[hour] != newest}, spans)
+            behind = {hour.hour: known[hour] for hour in of_day if is_changed and known[hour] != newest}
+            unlike = [hour.hour for hour in of_day if counted.get(hour, 0) != held[hour].raw_clicks]
+            if behind or unlike:
+                look = _Day(settings, engine, day, [held[hour] for hour in of_day])
+                found += look.findings(unlike, behind)
     dismissed = dismissed_keys(settings) if found else set()
     return [one for one in found if (one.hour, one.digest) not in dismissed]
+
+
+def basis_of_findings(settings: Settings, hours: Collection[datetime]) -> tuple[int, ...] | None:
+    """What findings of these hours rest on: while it stays the same, so do they. None where that cannot be told.
+
+    Versions of ledgers, and how many raw clicks each hour has. No data file is opened.
+    """
+    counted = rows_by_hour(settings, "raw_clicks")
+    rows = [counted.get(hour, 0) for hour in hours]
+    versions = [open_table(settings, name).version() for name in _LEDGERS]
+    return None if None in rows else (*versions, *(count for count in rows if count is not None))
 
 
 def _known_sets(settings: Settings, held: Mapping[datetime, Seal]) -> dict[datetime, int]:
@@ -101,28 +112,35 @@ class _Day:
         self._seals = {seal.hour.hour: seal for seal in seals}
         self._engine.register("ends", cut_ends({hour: seal.cut for hour, seal in self._seals.items()}))
 
-    def findings(self, behind: Mapping[int, int], spans: Sequence[ChangedSpan]) -> list[Findings]:
-        """``behind``: by hour of the day the set that it was counted with, where that is not the newest one."""
-        self._register("raw_clicks", self._seals, ["click_hour", *_POSITION])
-        late: dict[int, list[LogPosition]] = {}
-        for hour, *place in self._engine.execute(LATE_SQL).fetchall():
-            late.setdefault(hour, []).append(LogPosition(*place))
-        touched = self._touched(behind, spans) if behind and spans else {}
+    def findings(self, unlike: Collection[int], behind: Mapping[int, int]) -> list[Findings]:
+        """``unlike``: hours of the day with another count of raw clicks than was sealed. ``behind``: by hour the set
+        that it was counted with, where verdicts may have changed since.
+        """
+        late = self._late(unlike) if unlike else {}
+        touched = self._touched(behind) if behind else {}
         return [
             Findings(seal.hour, seal.seal_number, tuple(late.get(hour, ())), tuple(touched.get(hour, ())))
             for hour, seal in sorted(self._seals.items())
             if hour in late or hour in touched
         ]
 
-    def _touched(self, behind: Mapping[int, int], spans: Sequence[ChangedSpan]) -> dict[int, list[ChangedVerdict]]:
+    def _late(self, unlike: Collection[int]) -> dict[int, list[LogPosition]]:
+        self._register("raw_clicks", unlike, ["click_hour", *_POSITION])
+        late: dict[int, list[LogPosition]] = {}
+        for hour, *place in self._engine.execute(LATE_SQL).fetchall():
+            late.setdefault(hour, []).append(LogPosition(*place))
+        return late
+
+    def _touched(self, behind: Mapping[int, int]) -> dict[int, list[ChangedVerdict]]:
         self._engine.register("hours", pa.table({"click_hour": list(behind), "verdict_set": list(behind.values())}))
         attempts = [self._seals[hour].attempt for hour in behind]
         is_out = ds.field("attempt").isin(attempts) & (ds.field("reason") != "fraud")
         self._register("click_exclusions", behind, _POSITION, is_out, name="excluded")
         self._register("raw_clicks", behind, ["click_hour", *_POSITION, "impression_id", "ad_id", "kind"])
         found: dict[int, list[ChangedVerdict]] = {}
-        for hour, number in self._engine.execute(TOUCHED_SQL).fetchall():
-            found.setdefault(hour, []).append(spans[number].changed)
+        for hour, impression_id, ad_id, *place, verdict_id in self._engine.execute(TOUCHED_SQL).fetchall():
+            target = LogPosition(*place) if impression_id is None else ClickTarget(impression_id, ad_id)
+            found.setdefault(hour, []).append(ChangedVerdict(target, verdict_id))
         return found
 
     def _register(
@@ -142,13 +160,3 @@ class _Day:
             columns=columns, filter=wanted if condition is None else wanted & condition
         )
         self._engine.register(name or table, rows.to_reader())
-
-
-def _targets(spans: Sequence[ChangedSpan]) -> pa.Table:
-    """A row for each span: of a click the place is null, and the reverse."""
-    rows: list[tuple[Any, ...]] = []
-    for number, (first_set, end_set, changed) in enumerate(spans):
-        of_click = isinstance(changed.target, ClickTarget)
-        target = (*changed.target, None, None, None) if of_click else (None, None, *changed.target)
-        rows.append((number, first_set, end_set, *target))
-    return table_of(rows, _CHANGED)

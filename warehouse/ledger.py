@@ -10,10 +10,12 @@ after the snapshot, or nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import islice
 from typing import Any
 
+import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, write_deltalake
 from deltalake.exceptions import CommitFailedError
 
@@ -23,12 +25,14 @@ from warehouse.layout import open_table
 from warehouse.schema import arrow_rows
 from warehouse.tables import TABLES
 
+ROWS_AT_ONCE = 50_000
+"""So many rows of an append are in memory at once."""
 MAX_FILES = 100
 """An appender that meets this housekeeping of another conflicts once, as with any commit, and reads again."""
 
 
 def append_after(settings: Settings, name: str, snapshot: DeltaTable, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Appends ``rows`` in one commit that follows ``snapshot`` directly.
+    """Appends ``rows`` in one commit that follows ``snapshot`` directly; many of them piece by piece.
 
     Atomic, not repeatable; as safe from a power cut as the disk's own cache, since delta-rs flushes nothing.
     ``LedgerConflictError`` if anybody committed to the table since ``snapshot`` was taken; then nothing was appended.
@@ -37,7 +41,7 @@ def append_after(settings: Settings, name: str, snapshot: DeltaTable, rows: Iter
     try:
         write_deltalake(
             snapshot,
-            arrow_rows(TABLES[name], rows),
+            _batches(name, rows),
             mode="append",
             commit_properties=CommitProperties(max_commit_retries=0),
         )
@@ -51,6 +55,20 @@ def append_after(settings: Settings, name: str, snapshot: DeltaTable, rows: Iter
             "read it again, decide again, append again",
         ) from error
     keep_few_files(snapshot)
+
+
+def _batches(name: str, rows: Iterable[Mapping[str, Any]]) -> pa.RecordBatchReader:
+    """What is wrong with the first piece is said here, before the writer asks for any."""
+    left = iter(rows)
+    first = arrow_rows(TABLES[name], islice(left, ROWS_AT_ONCE))
+
+    def pieces() -> Iterator[pa.RecordBatch]:
+        piece = first
+        while piece.num_rows:
+            yield from piece.to_batches()
+            piece = arrow_rows(TABLES[name], islice(left, ROWS_AT_ONCE))
+
+    return pa.RecordBatchReader.from_batches(first.schema, pieces())
 
 
 def keep_few_files(snapshot: DeltaTable) -> None:

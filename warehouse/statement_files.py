@@ -1,15 +1,16 @@
-"""A statement as the bytes of a file: CSV, Parquet or a workbook. The same statement gives the same bytes.
+"""A statement as a file: CSV, Parquet or a workbook. The same statement gives the same bytes.
 
-Belongs here: formats. What a statement says is ``warehouse/statements.py``; writing the file is the command's.
+Belongs here: formats, written piece by piece, so that no more than one is in memory. What a statement says is
+``warehouse/statements.py``; that a file is whole or not there, the command's.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import date, datetime
-from typing import Any
+from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -20,7 +21,7 @@ from domain.buckets import format_utc
 from domain.errors import UsageError
 from warehouse.csv_cells import csv_rows, csv_text
 from warehouse.prices import MONEY
-from warehouse.statements import ADJUSTMENTS, Statement
+from warehouse.statements import ADJUSTMENTS, Statement, pieces_of
 
 _FIELDS: list[pa.Field[Any]] = [
     pa.field("kind", pa.string(), nullable=False),
@@ -50,15 +51,17 @@ AMOUNTS = pa.schema(_AMOUNTS)
 DAY_FORMAT, COUNT_FORMAT = "yyyy-mm-dd", "#,##0"
 
 
-def statement_bytes(statement: Statement, file_format: str) -> bytes:
-    """The statement in one of ``FORMATS``; ``UsageError`` for another, or for more rows than a workbook takes."""
+def write_statement(statement: Statement, file_format: str, file: IO[bytes]) -> None:
+    """Writes the statement in one of ``FORMATS``; ``UsageError`` for another, or for more rows than a workbook takes,
+    and then nothing is written.
+    """
     if file_format not in FORMATS:
         raise UsageError(f"format {file_format!r}", f"one of {', '.join(FORMATS)}", "correct it")
-    return FORMATS[file_format](statement)
+    FORMATS[file_format](statement, file)
 
 
-def flat_rows(statement: Statement) -> pa.Table:
-    """All of the statement in one table of the columns of ``SCHEMA``."""
+def flat_pieces(statement: Statement) -> Iterator[pa.Table]:
+    """All of the statement in tables of the columns of ``SCHEMA``, one after the other."""
     parts = {
         "clicks": statement.clicks,
         "total": _sum(statement.total_clicks),
@@ -67,7 +70,9 @@ def flat_rows(statement: Statement) -> pa.Table:
         "adjustments total": _sum(statement.adjusted_clicks),
         "adjustments amount": pa.Table.from_pylist([one._asdict() for one in statement.adjusted_amounts], AMOUNTS),
     }
-    return pa.concat_tables([_shaped(statement, kind, rows) for kind, rows in parts.items()])
+    for kind, rows in parts.items():
+        for piece in pieces_of(rows):
+            yield _shaped(statement, kind, piece)
 
 
 def _sum(clicks: int) -> pa.Table:
@@ -90,22 +95,23 @@ def _shaped(statement: Statement, kind: str, rows: pa.Table) -> pa.Table:
     return pa.table(columns, schema=SCHEMA)
 
 
-def _csv(statement: Statement) -> bytes:
-    text = io.StringIO(newline="")
+def _csv(statement: Statement, file: IO[bytes]) -> None:
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(SCHEMA.names)
-    for batch in flat_rows(statement).to_batches():
-        writer.writerows(csv_rows(batch))
-    return text.getvalue().encode()
+    for piece in flat_pieces(statement):
+        for batch in piece.to_batches():
+            writer.writerows(csv_rows(batch))
+    text.detach()  # which writes out what is left, and leaves the file open
 
 
-def _parquet(statement: Statement) -> bytes:
-    file = io.BytesIO()
-    pq.write_table(flat_rows(statement).combine_chunks(), file, compression="zstd")
-    return file.getvalue()
+def _parquet(statement: Statement, file: IO[bytes]) -> None:
+    with pq.ParquetWriter(file, SCHEMA, compression="zstd") as writer:
+        for piece in flat_pieces(statement):
+            writer.write_table(piece)
 
 
-def _xlsx(statement: Statement) -> bytes:
+def _xlsx(statement: Statement, file: IO[bytes]) -> None:
     """Sheets: head, clicks, adjustments. Text stays text: nothing becomes a formula or a link."""
     row_count = max(statement.clicks.num_rows, statement.adjustments.num_rows)
     if row_count > MAX_SHEET_ROWS:
@@ -114,16 +120,14 @@ def _xlsx(statement: Statement) -> bytes:
             f"at most {MAX_SHEET_ROWS:,} in a workbook",
             "take csv",
         )
-    file = io.BytesIO()
-    options = {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
+    options = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
     book = xlsxwriter.Workbook(file, options)
     book.set_properties({"created": statement.close.closed_at.replace(tzinfo=None, microsecond=0)})
     formats = {date: book.add_format({"num_format": DAY_FORMAT}), int: book.add_format({"num_format": COUNT_FORMAT})}
     _write_rows(book.add_worksheet("Statement"), _head(statement), formats)
     for name, rows in (("Clicks", statement.clicks), ("Adjustments", statement.adjustments)):
-        _write_rows(book.add_worksheet(name), [rows.column_names, *zip(*_columns(rows), strict=True)], formats)
+        _write_rows(book.add_worksheet(name), _sheet_rows(rows), formats)
     book.close()
-    return file.getvalue()
 
 
 def _head(statement: Statement) -> list[tuple[str, Any]]:
@@ -143,18 +147,23 @@ def _head(statement: Statement) -> list[tuple[str, Any]]:
     ]
 
 
-def _columns(rows: pa.Table) -> list[list[Any]]:
-    """Ids are names and not quantities, and a spreadsheet keeps 15 digits of a number: they are text there."""
+def _sheet_rows(rows: pa.Table) -> Iterator[Any]:
+    """Names of the columns, then the rows. Ids are names and not quantities, and a spreadsheet keeps 15 digits of a
+    number: they are text there.
+    """
+    yield rows.column_names
+    for piece in pieces_of(rows):
+        yield from zip(*(_cells(name, piece.column(name)) for name in rows.column_names), strict=True)
+
+
+def _cells(name: str, values: pa.ChunkedArray[Any]) -> list[Any]:
     return [
-        [
-            csv_text(value) if value is not None and (name.endswith("_id") or isinstance(value, datetime)) else value
-            for value in rows.column(name).to_pylist()
-        ]
-        for name in rows.column_names
+        csv_text(value) if value is not None and (name.endswith("_id") or isinstance(value, datetime)) else value
+        for value in values.to_pylist()
     ]
 
 
-def _write_rows(sheet: Worksheet, rows: list[Any], formats: dict[type, Any]) -> None:
+def _write_rows(sheet: Worksheet, rows: Iterable[Any], formats: dict[type, Any]) -> None:
     for number, row in enumerate(rows):
         for place, value in enumerate(row):
             if value is None:
@@ -167,5 +176,5 @@ def _write_rows(sheet: Worksheet, rows: list[Any], formats: dict[type, Any]) -> 
                 sheet.write_number(number, place, value, formats[int])
 
 
-FORMATS: dict[str, Callable[[Statement], bytes]] = {"csv": _csv, "parquet": _parquet, "xlsx": _xlsx}
+FORMATS: dict[str, Callable[[Statement, IO[bytes]], None]] = {"csv": _csv, "parquet": _parquet, "xlsx": _xlsx}
 """What a statement can be written as."""

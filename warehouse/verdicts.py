@@ -12,20 +12,22 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.dataset as ds
-from deltalake import DeltaTable
+from deltalake import DeltaTable, QueryBuilder
 
 from domain.errors import IntegrityError, UsageError
 from domain.identity import LogPosition, click_identity
 from domain.settings import Settings
 from domain.verdicts import ClickTarget, FraudVerdict, Target, VerdictOfSet, verdicts_in_force
-from warehouse.layout import dataset_of, open_table, rows_of
+from warehouse.layout import dataset_of, open_table
 from warehouse.ledger import append_after
+from warehouse.tables import TABLES
 
 NAME = "fraud_verdicts"
 REJECTED = "rejected_verdicts"
 TARGETS_AT_A_TIME = 10_000
+SETS_SQL = "SELECT file_digest, max(set_version) AS set_version FROM snapshot GROUP BY file_digest"
+"""A row for each set, however many verdicts it has."""
 
 
 class KnownFileError(UsageError):
@@ -53,7 +55,7 @@ class VerdictSet:
 
 def refuse_known_file(settings: Settings, file_digest: str) -> None:
     """``KnownFileError`` if a file with this digest was taken in before."""
-    _refuse_known_file(rows_of(open_table(settings, NAME)), file_digest)
+    _refuse_known_file(_sets(open_table(settings, NAME)), file_digest)
 
 
 def append_set(settings: Settings, given: VerdictSet, at: datetime) -> int:
@@ -64,41 +66,44 @@ def append_set(settings: Settings, given: VerdictSet, at: datetime) -> int:
     made again. What was left out is written before, once for each file, so that no death in between loses it.
     """
     snapshot = open_table(settings, NAME)
-    rows = rows_of(snapshot)
-    _refuse_known_file(rows, given.file_digest)
+    sets = _sets(snapshot)
+    _refuse_known_file(sets, given.file_digest)
     if not given.verdicts:
         raise UsageError("the file holds no verdict", "at least one", "nothing was taken in; correct the file")
     _append_rejected(settings, given, at)
-    set_version = _newest(rows) + 1
+    set_version = _newest(sets) + 1
     append_after(settings, NAME, snapshot, (_row(given, verdict, set_version, at) for verdict in given.verdicts))
     return set_version
 
 
 def current_set(settings: Settings) -> int:
     """The version of the newest set; 0 where there is none. What a seal pins."""
-    return _newest(rows_of(open_table(settings, NAME)))
+    return _newest(_sets(open_table(settings, NAME)))
 
 
 def read_in_force(settings: Settings, set_version: int) -> dict[Target, VerdictOfSet]:
-    """By target the verdict of fraud in force at a set version; nothing at 0.
+    """By target the verdict of fraud in force at a set version; nothing at 0. All of them in memory: see
+    ``warehouse/verdicts_in_force.py`` for many.
 
     ``IntegrityError`` if there is no such set: sets are never taken out of the table.
     """
-    return verdicts_in_force(read_verdicts(settings, set_version), set_version)
+    columns = [name for name in TABLES[NAME].column_names if name not in ("received_at", "actor", "file_digest")]
+    batches = scan_verdicts(settings, set_version, columns)
+    return verdicts_in_force((_verdict(row) for batch in batches for row in batch.to_pylist()), set_version)
 
 
-def read_verdicts(settings: Settings, set_version: int) -> list[VerdictOfSet]:
-    """The verdicts of a set and of all before it; none at 0. ``IntegrityError`` as ``read_in_force``."""
-    if not set_version:
-        return []
-    rows = rows_of(open_table(settings, NAME))
-    if not 0 < set_version <= _newest(rows):
+def scan_verdicts(settings: Settings, set_version: int, columns: list[str]) -> pa.RecordBatchReader:
+    """The verdicts of a set and of all before it, by batch; none at 0. ``IntegrityError`` as ``read_in_force``."""
+    snapshot = open_table(settings, NAME)
+    newest = _newest(_sets(snapshot))
+    if not 0 <= set_version <= newest:
         raise IntegrityError(
-            f"table {NAME} ends at set {_newest(rows)}",
+            f"table {NAME} ends at set {newest}",
             f"set {set_version}",
             "restore the table from a copy; a set that was once taken in stays",
         )
-    return [_verdict(row) for row in rows.filter(ds.field("set_version") <= set_version).to_pylist()]
+    is_known = ds.field("set_version") <= set_version
+    return dataset_of(snapshot).scanner(columns=columns, filter=is_known).to_reader()
 
 
 def unknown_targets(settings: Settings, targets: Iterable[Target]) -> set[Target]:
@@ -125,18 +130,23 @@ def _pieces(values: list[Any]) -> Iterable[list[Any]]:
     return (values[first : first + TARGETS_AT_A_TIME] for first in range(0, len(values), TARGETS_AT_A_TIME))
 
 
-def _refuse_known_file(rows: pa.Table, file_digest: str) -> None:
-    known = rows.filter(ds.field("file_digest") == file_digest)
-    if known.num_rows:
+def _sets(snapshot: DeltaTable) -> dict[str, int]:
+    """By the digest of its file the version of each set. Added up by the reader of the table: no row gets here."""
+    found = pa.table(QueryBuilder().register("snapshot", snapshot).execute(SETS_SQL))
+    return dict(zip(*(found.column(name).to_pylist() for name in ("file_digest", "set_version")), strict=True))
+
+
+def _refuse_known_file(sets: Mapping[str, int], file_digest: str) -> None:
+    if file_digest in sets:
         raise KnownFileError(
-            f"this file was taken in as set {_newest(known)}",
+            f"this file was taken in as set {sets[file_digest]}",
             "a file that is new",
             "nothing was changed; what it says is in force already",
         )
 
 
-def _newest(rows: pa.Table) -> int:
-    return pc.max(rows["set_version"]).as_py() or 0
+def _newest(sets: Mapping[str, int]) -> int:
+    return max(sets.values(), default=0)
 
 
 def _append_rejected(settings: Settings, given: VerdictSet, at: datetime) -> None:
@@ -148,7 +158,10 @@ def _append_rejected(settings: Settings, given: VerdictSet, at: datetime) -> Non
 
 
 def _holds_file(snapshot: DeltaTable, file_digest: str) -> bool:
-    return file_digest in rows_of(snapshot)["file_digest"].to_pylist()
+    return (
+        dataset_of(snapshot).head(1, columns=["file_digest"], filter=ds.field("file_digest") == file_digest).num_rows
+        > 0
+    )
 
 
 def _row(given: VerdictSet, verdict: FraudVerdict, set_version: int, at: datetime) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from cli.console import note
-from cli.files import check_writable, write_whole
+from cli.files import check_writable, whole_file
 from domain.periods import parse_period
 from domain.prices import amounts_text
 from warehouse.settings import load_settings
@@ -33,11 +33,12 @@ def statement(
     """Write what an advertiser is billed for in a closed period, by day, campaign and ad."""
     asked = parse_period(period)
     check_writable(out)
-    from warehouse.statement_files import statement_bytes
+    from warehouse.statement_files import write_statement
     from warehouse.statements import read_statement
 
-    found = read_statement(load_settings(), advertiser, asked, time_zone)
-    write_whole(out, statement_bytes(found, file_format))
+    with whole_file(out) as file:
+        found = read_statement(load_settings(), advertiser, asked, time_zone)
+        write_statement(found, file_format, file)
     money = amounts_text({one.currency: one.amount_micros for one in found.amounts})
     clicks = ", ".join(filter(None, (f"{found.total_clicks:,} clicks", money)))
     note(f"{out}: {clicks} of advertiser {advertiser} in {asked}, days of {time_zone}")

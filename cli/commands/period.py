@@ -140,11 +140,13 @@ def _recounted(settings: Settings, asked: Period, actor: str, is_plan: bool) -> 
     from quality.closing import close_recounted, plan_recounted
     from warehouse.closing import plan_close
 
-    plan_close(settings, asked, actor, now()).required()  # what is known at once is said at once
+    plan = plan_close(settings, asked, actor, now())
+    plan.required()  # what is known at once is said at once
     with counting("hours recounted", len(asked.hours)) as show:
         if is_plan:
-            return plan_recounted(settings, asked, actor, now(), on_hour=show, on_progress=note)
-        return close_recounted(settings, asked, actor, now, on_hour=show, on_progress=note)
+            found = plan_recounted(settings, asked, actor, now(), known=plan, on_hour=show, on_progress=note)
+            return found.required()
+        return close_recounted(settings, asked, actor, now, known=plan, on_hour=show, on_progress=note)
 
 
 def _close_document(

@@ -14,8 +14,8 @@ from domain.identity import LogPosition
 from domain.verdicts import FraudVerdict
 from tests.support.periods import CLOSED_AT, OCTOBER, close_month
 from tests.support.sealed_world import Row, SealedWorld, logged, sealed_world
+from tests.support.statements import statement_bytes
 from warehouse.layout import open_table, rows_of
-from warehouse.statement_files import statement_bytes
 from warehouse.statements import read_statement
 
 FIRST, LAST = OCTOBER.end - 2 * HOUR, OCTOBER.end - HOUR

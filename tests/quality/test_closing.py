@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from domain.buckets import HOUR
 from domain.periods import CloseRefusedError
+from domain.verdicts import ClickTarget, FraudVerdict
 from quality.closing import close_recounted, plan_recounted
 from tests.support.counts_tables import Clicks, CountsTables, counts_tables
 from tests.support.periods import CLOSED_AT, NOVEMBER, settle_month, settle_quiet_month
 from tests.support.sealed_world import logged, sealed_world
+from warehouse import closing
+from warehouse.closing import plan_close
 from warehouse.periods import read_closes
 
 
@@ -55,8 +59,37 @@ def test_the_month_in_which_the_books_begin(tmp_path: Path) -> None:
     world.archive([logged(0, last)])
     world.seal(last)
     world.publish()
-    close = plan_recounted(world.settings, NOVEMBER, "ada", CLOSED_AT)
+    close = plan_recounted(world.settings, NOVEMBER, "ada", CLOSED_AT).required()
     assert (close.hour_count, close.billable_clicks) == (1, 1)
     world.archive([logged(1, last - HOUR)])
     with pytest.raises(CloseRefusedError, match="hour 2026-11-30T22:00:00Z is not sealed"):
         plan_recounted(world.settings, NOVEMBER, "ada", CLOSED_AT)
+
+
+def test_the_month_is_searched_for_proposals_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unless something moves meanwhile: a verdict that comes during the recount stands against the close."""
+    world = sealed_world(tmp_path)
+    last = NOVEMBER.end - HOUR
+    world.archive([logged(0, last)])
+    world.seal(last)
+    world.publish()
+    read, looks = closing.read_findings, []
+
+    def watched(*asked: Any) -> Any:
+        looks.append(asked)
+        return read(*asked)
+
+    def judge(_: int) -> None:
+        verdict = FraudVerdict("v1", ClickTarget("imp-0-0", 1), "fraud", "a bot", last)
+        world.judge_fraud(verdict)
+
+    monkeypatch.setattr(closing, "read_findings", watched)
+    known = plan_close(world.settings, NOVEMBER, "ada", CLOSED_AT)
+    with pytest.raises(CloseRefusedError, match="2026-11-30T23:00:00Z"):
+        close_recounted(world.settings, NOVEMBER, "ada", lambda: CLOSED_AT, known=known, on_hour=judge)
+    assert len(looks) == 2
+    world.seal(last)
+    world.publish()
+    known = plan_close(world.settings, NOVEMBER, "ada", CLOSED_AT)
+    close_recounted(world.settings, NOVEMBER, "ada", lambda: CLOSED_AT, known=known)
+    assert len(looks) == 3

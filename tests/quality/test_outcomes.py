@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from domain.conservation import HourTally
+from quality import outcomes
 from quality.outcomes import read_hour_outcomes, read_quarantined
 from tests.support.outcomes_world import seal_with_outcomes
 from tests.support.sealed_world import HOUR, SealedWorld, logged, sealed_world
@@ -70,3 +72,21 @@ def test_quarantined_records_by_reason_when_they_were_logged(world: SealedWorld)
     assert read_quarantined(world.settings, HOUR, NEXT) == {"empty": 2}
     assert read_quarantined(world.settings, NEXT, AFTER) == {}
     assert read_quarantined(world.settings, HOUR - timedelta(hours=1), HOUR) == {}
+
+
+def test_a_day_at_a_time(world: SealedWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everybody's rows of a year are never in memory at once, whoever is asked about."""
+    tomorrow = HOUR + timedelta(days=1)
+    world.archive([logged(4, tomorrow)])
+    seal_with_outcomes(world, tomorrow)
+    read, asked = outcomes.read_outcomes, []
+
+    def watched(settings: Any, attempts: Any) -> list[HourTally]:
+        asked.append(sorted(attempts))
+        return read(settings, attempts)
+
+    monkeypatch.setattr(outcomes, "read_outcomes", watched)
+    world.publish()
+    found = read_hour_outcomes(world.settings, [HOUR, NEXT, tomorrow], 10)
+    assert asked == [[HOUR, NEXT], [tomorrow]]
+    assert (found.tallies, found.violations) == ((FIRST, LATER, HourTally(10, tomorrow, 1, 1, {})), ())

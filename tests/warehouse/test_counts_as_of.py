@@ -19,6 +19,7 @@ from domain.errors import IntegrityError, UsageError
 from domain.periods import PeriodClose, parse_period
 from tests.support.books import Books, books, by_hour
 from tests.support.counts_tables import Clicks, CountsTables
+from warehouse import counts_sql
 from warehouse.counts import CountsReader
 from warehouse.counts_query import GRANULARITIES, CountsQuery, GroupKey
 from warehouse.counts_sql import AnswerTooLargeError
@@ -154,6 +155,13 @@ def test_attempts_that_are_not_what_was_sealed_are_refused(changed: Books) -> No
         with pytest.raises(IntegrityError, match="has 6 clicks in reconciled_clicks_minute; expected 5"):
             _ask(changed, T1, **changes)
     assert _rows(_ask(changed, T1, start=TEN, end=ELEVEN)) == [("10:00", 1, 8, True)]
+
+
+def test_an_engine_without_memory_is_a_refusal(history: Books, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not an error of ours: whoever asks for less gets an answer."""
+    monkeypatch.setitem(counts_sql.ENGINE_CONFIG, "memory_limit", "100KB")
+    with pytest.raises(AnswerTooLargeError, match="attempts that take more than"):
+        _ask(history, T1)
 
 
 HOURS = 5

@@ -6,13 +6,15 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 from domain.buckets import HOUR as ONE_HOUR
 from domain.identity import LogPosition
 from domain.verdicts import ClickTarget, FraudVerdict, Target
 from tests.support.sealed_world import HOUR, SEALED_AT, SealedWorld, logged, sealed_world
-from warehouse.hour_findings import read_findings
+from warehouse.hour_findings import basis_of_findings, read_findings
+from warehouse.layout import open_table
 from warehouse.proposal_dismissals import dismiss
 from warehouse.verifications import Verification, append_verifications
 
@@ -111,3 +113,27 @@ def test_hours_that_are_asked_for(world: SealedWorld) -> None:
     world.archive([logged(9, NEXT), logged(10, HOUR)])
     assert [one.hour for one in read_findings(world.settings)] == [HOUR, NEXT]
     assert [one.hour for one in read_findings(world.settings, [NEXT, NEXT + ONE_HOUR])] == [NEXT]
+
+
+def test_an_hour_with_as_many_clicks_as_were_sealed_is_not_opened(world: SealedWorld) -> None:
+    """The table's log tells it: a year of sealed hours costs no look into its files."""
+    for path in open_table(world.settings, "raw_clicks").file_uris():
+        Path(path).write_bytes(b"no Parquet")
+    assert read_findings(world.settings) == []
+    world.archive([logged(9, NEXT)])
+    with pytest.raises(duckdb.Error, match="Parquet"):
+        read_findings(world.settings)
+
+
+def test_findings_rest_on_their_own_hours_and_on_the_ledgers(world: SealedWorld) -> None:
+    before = basis_of_findings(world.settings, [HOUR, NEXT])
+    world.archive([logged(9, NEXT + ONE_HOUR)])
+    assert basis_of_findings(world.settings, [HOUR, NEXT]) == before
+    world.archive([logged(10, NEXT)])
+    late = basis_of_findings(world.settings, [HOUR, NEXT])
+    world.judge_fraud(verdict(1, CLICK_A))
+    judged = basis_of_findings(world.settings, [HOUR, NEXT])
+    world.seal(NEXT)
+    assert len({before, late, judged, basis_of_findings(world.settings, [HOUR, NEXT])}) == 4
+    world.tamper("raw_clicks", lambda row: row | {"ip": "192.0.2.1"})
+    assert basis_of_findings(world.settings, [HOUR, NEXT]) is None

@@ -14,6 +14,8 @@ from domain.publications import check_publications
 from domain.seals import check_chain
 from domain.settings import Settings
 from tests.support.ledgers import LOST, WON, WRITTEN_AT, race, seal_draft
+from tests.support.peaks import peak_bytes
+from warehouse import ledger
 from warehouse.layout import open_table, rows_of, table_uri
 from warehouse.ledger import append_after, check_head, check_stored
 from warehouse.publications import read_publications
@@ -113,3 +115,18 @@ def test_one_racer_wins_each_head(
     chain = read_seals(settings) if ledger == "seals" else read_publications(settings)
     assert len(chain) == rounds
     assert check_chain(read_seals(settings)) + check_publications(read_publications(settings)) == []
+
+
+def test_twice_the_rows_take_no_more_memory(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In one commit all the same, and what is wrong with the first piece is said as it is."""
+    monkeypatch.setattr(ledger, "ROWS_AT_ONCE", 500)
+
+    def append(count: int) -> None:
+        append_after(settings, "logs", open_table(settings, "logs"), (_row(n, f"topic {n}") for n in range(count)))
+
+    peaks = [peak_bytes(lambda count=count: append(count)) for count in (4_000, 8_000)]  # type: ignore[misc]
+    assert peaks[1] < 1.3 * peaks[0]
+    assert open_table(settings, "logs").version() == 2
+    assert len(_topic_ids(settings)) == 12_000
+    with pytest.raises(ValueError, match="table logs has columns"):
+        append_after(settings, "logs", open_table(settings, "logs"), [{"log": 1}])

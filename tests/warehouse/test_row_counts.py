@@ -10,7 +10,7 @@ from deltalake import write_deltalake
 
 from domain.settings import Settings
 from warehouse.layout import open_table
-from warehouse.row_counts import count_rows
+from warehouse.row_counts import count_rows, rows_by_hour
 from warehouse.schema import arrow_rows
 from warehouse.tables import TABLES
 
@@ -40,3 +40,10 @@ def test_rows_of_hours(settings: Settings, name: str, of_one_hour: int, of_two_d
     assert count_rows(settings, name, hours(0)) == of_one_hour
     assert count_rows(settings, name, hours(0, 24)) == of_two_days
     assert count_rows(settings, name, []) == 0
+
+
+def test_rows_of_each_hour_by_the_log(settings: Settings) -> None:
+    fill(settings, "final_clicks_minute", hours(0, 0, 24))
+    fill(settings, "final_clicks_minute", hours(0))
+    assert rows_by_hour(settings, "final_clicks_minute") == {H: 3, H + timedelta(days=1): 1}
+    assert rows_by_hour(settings, "raw_clicks") == {}

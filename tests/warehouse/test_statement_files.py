@@ -16,14 +16,11 @@ import pytest
 from domain.errors import UsageError
 from domain.periods import close_of
 from tests.support.periods import CLOSED_AT, NOVEMBER, month_seals
+from tests.support.statements import statement_bytes
 from warehouse import statement_files
-from warehouse.prices import MONEY
-from warehouse.statement_files import FORMATS, SCHEMA, flat_rows, statement_bytes
-from warehouse.statements import ADJUSTMENTS, Statement
+from warehouse.statement_files import FORMATS, SCHEMA, flat_pieces
+from warehouse.statements import ADJUSTMENTS, CLICKS, Statement
 
-CLICKS = pa.schema(
-    [*pa.schema({"date": pa.date32(), "campaign_id": pa.int64(), "ad_id": pa.int64(), "clicks": pa.int64()}), *MONEY]
-)
 NO_MONEY: list[list[object]] = [[None, None]] * 3
 CLOSE = close_of(NOVEMBER, month_seals(NOVEMBER), "ada", CLOSED_AT)
 BIG_ID = 2**63 - 1
@@ -53,11 +50,11 @@ HEAD = (
 
 
 def _sheet(content: bytes, number: int) -> list[str]:
-    """The cells of a sheet in order, texts looked up."""
+    """The cells of a sheet in order."""
     with zipfile.ZipFile(io.BytesIO(content)) as book:
-        texts = re.findall(r"<si><t[^>]*>(.*?)</t></si>", book.read("xl/sharedStrings.xml").decode())
-        cells = re.findall(r"<c [^>]*?(t=\"s\")?><v>(.*?)</v>", book.read(f"xl/worksheets/sheet{number}.xml").decode())
-    return [texts[int(value)] if is_text else value for is_text, value in cells]
+        return re.findall(
+            r"<c [^>]*>(?:<is><t[^>]*>|<v>)(.*?)<", book.read(f"xl/worksheets/sheet{number}.xml").decode()
+        )
 
 
 def test_csv() -> None:
@@ -90,12 +87,12 @@ def test_adjustments_stand_apart() -> None:
     cells = ["2026-10-05T07:00:00Z", "100", "1", "DE", "mobile", "-4", "250000", "EUR", "-1000000"]
     cells += ["C-1", "1", "77", "late, seen twice"]
     assert _sheet(statement_bytes(ADJUSTED, "xlsx"), 3) == [*ADJUSTMENTS.names, *cells]
-    assert pq.read_table(io.BytesIO(statement_bytes(ADJUSTED, "parquet"))) == flat_rows(ADJUSTED)
+    assert pq.read_table(io.BytesIO(statement_bytes(ADJUSTED, "parquet"))) == pa.concat_tables(flat_pieces(ADJUSTED))
 
 
 def test_parquet() -> None:
     found = pq.read_table(io.BytesIO(statement_bytes(STATEMENT, "parquet")))
-    assert found == flat_rows(STATEMENT)
+    assert found == pa.concat_tables(flat_pieces(STATEMENT))
     assert found.schema == SCHEMA
     assert found.column("kind").to_pylist() == ["clicks", "clicks", "total", "adjustments total"]
 
@@ -146,8 +143,8 @@ def test_a_number_of_more_digits_than_a_spreadsheet_keeps_is_text() -> None:
     rows = [[date(2026, 11, 1)], [100], [1], [1], [10**15], ["EUR"], [10**15 - 1]]
     big = replace(STATEMENT, clicks=pa.table(rows, schema=CLICKS))
     with zipfile.ZipFile(io.BytesIO(statement_bytes(big, "xlsx"))) as book:
-        cells = re.findall(r"<c ([^>]*)><v>(.*?)</v>", book.read("xl/worksheets/sheet2.xml").decode())
-    assert ['t="s"' in attributes for attributes, _ in cells[-3:]] == [True, True, False]
+        kinds = re.findall(r"<c ([^>]*)>", book.read("xl/worksheets/sheet2.xml").decode())
+    assert ["inlineStr" in kind for kind in kinds[-3:]] == [True, True, False]
     assert _sheet(statement_bytes(big, "xlsx"), 2)[-3:] == [str(10**15), "EUR", str(10**15 - 1)]
 
 

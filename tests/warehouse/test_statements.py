@@ -15,7 +15,10 @@ from domain.errors import IntegrityError, UsageError
 from domain.periods import Period, parse_period
 from domain.settings import Settings
 from tests.support.counts_tables import Clicks, CountsTables, counts_tables
+from tests.support.peaks import peak_bytes
 from tests.support.periods import DECEMBER, NOVEMBER, OCTOBER, close_month, settle_month
+from tests.support.statements import statement_bytes
+from warehouse import statements
 from warehouse.ads import snapshot_ads
 from warehouse.prices import MONEY
 from warehouse.statements import DAY_KEY, Statement, read_statement
@@ -132,6 +135,14 @@ def test_each_click_costs_what_its_minute_says(tables: CountsTables) -> None:
     assert read_statement(tables.settings, 11, NOVEMBER, "UTC").amounts == []
 
 
+def test_an_amount_that_no_column_holds(tables: CountsTables) -> None:
+    """16 clicks at 2**62 are an error, not some other number."""
+    ad = Ad(1, 10, 100, "https://example.org/", 2**62, "EUR")
+    snapshot_ads(tables.settings, [ad], parse_utc("2026-10-01T00:00Z"))
+    with pytest.raises(IntegrityError, match="an amount is too large"):
+        read_statement(tables.settings, 10, NOVEMBER, "UTC")
+
+
 def test_an_open_period_has_none(closed: CountsTables) -> None:
     with pytest.raises(UsageError, match="a statement of period 2026-12, which is open; expected a closed one"):
         read_statement(closed.settings, 10, DECEMBER, "UTC")
@@ -152,3 +163,31 @@ def test_figures_that_are_no_longer_those_of_the_close(tables: CountsTables) -> 
     tables.publish(tables.write_final(rows)._replace(minute=tables.write_final_minute([])))
     with pytest.raises(IntegrityError, match="the minutes of advertiser 10 add up to 0 clicks; expected 63"):
         read_statement(tables.settings, 10, NOVEMBER, "UTC")
+
+
+def test_twice_the_ads_take_no_more_memory(many: CountsTables, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(statements, "ROWS_AT_ONCE", 500)
+
+    def write(advertiser_id: int) -> None:
+        statement = read_statement(many.settings, advertiser_id, NOVEMBER, "UTC")
+        for file_format in ("csv", "parquet"):
+            assert len(statement_bytes(statement, file_format)) > MANY
+        assert statement.amounts == [("EUR", advertiser_id * MANY, advertiser_id * MANY * 5)]
+
+    peaks = [peak_bytes(lambda who=who: write(who)) for who in (1, 2)]  # type: ignore[misc]
+    assert peaks[1] < 1.3 * peaks[0]
+
+
+MANY = 4_000
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> CountsTables:
+    """Advertiser 1 has many ads, advertiser 2 twice as many; each was clicked once, for 5 millionths."""
+    found = counts_tables(tmp_path_factory.mktemp("many"))
+    ads = [(1 if ad <= MANY else 2, ad) for ad in range(1, 3 * MANY + 1)]
+    settle_month(found, NOVEMBER, [Clicks("2026-11-01T00:00Z", 1, ad=ad, advertiser=who) for who, ad in ads])
+    close_month(found.settings)
+    priced = [Ad(ad, who, 100, "https://example.org/", 5, "EUR") for who, ad in ads]
+    snapshot_ads(found.settings, priced, parse_utc("2026-10-01T00:00Z"))
+    return found
