@@ -3,11 +3,14 @@
 SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check up bench soak clean
+.PHONY: help setup demo test test-spark test-engines check up bench soak clean
 
 BIN := .venv/bin
 NO_ENGINE := not java and not spark and not broker and not soak
-# Tests that wait for an engine run one after the other: beside a starting JVM they would wait in vain.
+WITH_SPARK := spark and not soak
+OTHER_ENGINES := (broker or java) and not spark and not soak
+# These two run side by side, since the second mostly waits. Whatever starts Spark is in the first, one test after the
+# other, so that no more of it runs at once than one core can drive.
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -18,9 +21,15 @@ setup: ## virtual environment, packages, Java, jars: what is missing of them
 demo: setup ## the whole story on generated traffic; ends by itself with a summary
 	@$(BIN)/tallystick demo
 
-test: setup ## every test that CI runs; needs two cores and some 4 GB of memory
+test: setup ## every test that CI runs; needs two cores and some 5 GB of memory
 	@$(BIN)/pytest -n 2 -m "$(NO_ENGINE)"
-	@$(BIN)/pytest --durations=12 -m "not soak and not ($(NO_ENGINE))"
+	@$(MAKE) -j 2 --output-sync=target test-spark test-engines
+
+test-spark:
+	@$(BIN)/pytest --durations=12 -m "$(WITH_SPARK)"
+
+test-engines:
+	@$(BIN)/pytest --durations=12 -m "$(OTHER_ENGINES)"
 
 check: setup ## format, lint, types, import contracts, tests that need no JVM; under a minute
 	@$(BIN)/ruff format --check --quiet .

@@ -10,14 +10,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
-from uuid import uuid4
 
 import pytest
 
 from clicklog.broker import Broker, start_broker
-from clicklog.topics import ensure_topics
 from domain.settings import Settings
-from tests.support.brokers import free_broker_port
+from tests.support.ports import free_broker_port
+from tests.support.topics import own_topics
 
 if TYPE_CHECKING:  # Spark is loaded only by the tests that need it
     from pyspark.sql import SparkSession
@@ -46,17 +45,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
 @pytest.fixture
 def log_settings(broker: Broker, tmp_path: Path) -> Settings:
     """Settings of an installation of its own on the shared broker: an empty home, three fresh topics."""
-    tag = uuid4().hex[:12]
-    settings = Settings(
-        home=tmp_path / "home",
-        kafka_bootstrap=broker.bootstrap,
-        clicks_topic=f"clicks-{tag}",
-        edge_counts_topic=f"edge_counts-{tag}",
-        edge_watermarks_topic=f"edge_watermarks-{tag}",
-        clicks_partitions=3,  # no power of two, which would hide a wrong partitioner
-    )
-    ensure_topics(settings)
-    return settings
+    return own_topics(broker, tmp_path / "home")
 
 
 @pytest.fixture(scope="session")

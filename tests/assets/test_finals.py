@@ -16,6 +16,7 @@ from assets.daily import final_day
 from assets.finals import finals
 from assets.partitions import HOURLY
 from assets.streams import streams
+from clicklog.topics import topic_id
 from domain.buckets import HOUR, hour_of
 from domain.settings import Settings
 from tests.support.processes import SHORT_LIVED_JAVA
@@ -25,6 +26,7 @@ from traffic.truth import Truth
 from warehouse.clock import now
 from warehouse.create import create_missing_tables
 from warehouse.layout import table_uri
+from warehouse.logs import register_log
 from warehouse.seals import read_seals
 
 pytestmark = [pytest.mark.spark, pytest.mark.broker]
@@ -98,15 +100,21 @@ def test_a_day_of_hours_is_one_run_with_one_commit_a_table(installation: Setting
 def test_an_hour_that_waits_fails_its_run_with_the_reason(installation: Settings, tmp_path: Path) -> None:
     """Law 7 through Dagster: the hour has ended, and its grace has not."""
     del tmp_path
+    topic = installation.clicks_topic
+    first = dict.fromkeys(range(installation.clicks_partitions), 0)
+    register_log(installation, topic, topic_id(installation, topic), first, now())
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TALLYSTICK_GRACE_SECONDS", "86400")
         key = f"{hour_of(now()) - HOUR:%Y-%m-%dT%H:%MZ}"
-        result = run_hours(key, key)
+        result = dg.materialize(
+            [finals], resources={"command_line": CommandLine()}, partition_key=key, raise_on_error=False
+        )
     assert not result.success
     failure = result.failure_data_for_node("finals")
     assert failure is not None
     assert failure.user_failure_data is not None
-    assert "wait" in (failure.user_failure_data.description or "")
+    assert failure.user_failure_data.description == "1 of 1 hours wait"
+    assert "grace until" in str(failure.user_failure_data.metadata[key.replace("Z", ":00Z")].value)
     assert read_seals(installation) == []
 
 

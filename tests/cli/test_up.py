@@ -15,7 +15,7 @@ from cli.main import COMMANDS
 from cli.up import DagsterStorageError, PortTakenError, commands, prepare_dagster, refuse_taken_ports
 from domain.settings import Settings
 from tests.conventions.sources import ROOT
-from tests.support.brokers import free_broker_port
+from tests.support.ports import free_broker_port
 
 PROCFILE = (ROOT / "Procfile").read_text(encoding="utf-8")
 

@@ -22,7 +22,7 @@ from clicklog.offsets import end_offsets
 from clicklog.producer import ClickProducer
 from clicklog.topics import ensure_topics, topic_id
 from domain.settings import Settings
-from tests.support.brokers import free_broker_port
+from tests.support.ports import free_broker_port
 
 pytestmark = pytest.mark.broker
 WAIT_SECONDS = 60

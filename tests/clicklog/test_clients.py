@@ -21,7 +21,7 @@ from clicklog.clients import (
 )
 from clicklog.offsets import end_offsets
 from domain.settings import Settings
-from tests.support.brokers import free_broker_port
+from tests.support.ports import free_broker_port
 
 AT_ONCE_SECONDS = 3
 

@@ -14,7 +14,7 @@ from clicklog.clients import LogRefusedError, log_consumer
 from clicklog.offsets import end_offsets
 from clicklog.producer import ClickProducer, UndeliveredError, partition_of
 from domain.settings import Settings
-from tests.support.brokers import free_broker_port
+from tests.support.ports import free_broker_port
 
 FLUSH_SECONDS = 30
 

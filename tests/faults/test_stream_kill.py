@@ -25,7 +25,6 @@ from warehouse.clock import now
 
 pytestmark = [pytest.mark.spark, pytest.mark.broker]
 
-KILLS = 5
 CLICKS = 12_000
 BATCH_EVENTS = 1_000
 WAIT_SECONDS = 180.0
@@ -53,10 +52,11 @@ def wait_for_batch(process: subprocess.Popen[bytes], log: Path) -> None:
         time.sleep(0.1)
 
 
+@pytest.mark.parametrize("kills", [3, pytest.param(8, marks=pytest.mark.soak)])
 def test_killed_at_random_moments_counts_everything_once(
-    world: StreamWorld, spark: SparkSession, tmp_path: Path
+    world: StreamWorld, spark: SparkSession, tmp_path: Path, kills: int
 ) -> None:
-    """Laws 4 and 7; A11, L2: SIGKILL, then a restart, five times; then equal to the truth, raw, live and late."""
+    """Laws 4 and 7; A11, L2: SIGKILL, then a restart, again and again; then equal to the truth, raw, live and late."""
     until = hour_of(now())
     options = TrafficOptions(
         clicks_count=CLICKS,
@@ -72,7 +72,7 @@ def test_killed_at_random_moments_counts_everything_once(
     truth = generate(world.settings, options, now(), lambda _: None).truth
     small = world.sized(max_batch_events=BATCH_EVENTS, trigger_seconds=0)
     dice = random.Random(11)
-    for kill in range(KILLS):
+    for kill in range(kills):
         log = tmp_path / f"stream-{kill}.log"
         process = start_stream(small.settings, log)
         wait_for_batch(process, log)

@@ -5,16 +5,21 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
+from clicklog.broker import Broker
 from clicklog.offsets import end_offsets
 from domain.errors import TallystickError
 from domain.identity import LogPosition, click_identity
 from spark_jobs import archive
+from spark_jobs.stream_params import StreamReceipt
 from tests.support.events import click
-from tests.support.stream_world import StreamWorld, minutes_ago
+from tests.support.stream_world import Record, StreamWorld, minutes_ago
+from tests.support.topics import own_topics
 from warehouse.layout import table_uri
 from warehouse.marks import read_marks
 
@@ -25,6 +30,7 @@ REFUSED = {
     "empty": None,
     "too_large": b'{"x": "' + b"y" * 900_000 + b'"}',
 }
+GOOD = 50
 
 
 def everything(world: StreamWorld) -> list[LogPosition]:
@@ -37,39 +43,60 @@ def archived(world: StreamWorld) -> list[LogPosition]:
     return sorted(world.positions("raw_clicks") + world.positions("quarantined_clicks"))
 
 
-def test_each_record_lands_in_one_table_with_its_exact_bytes(world: StreamWorld) -> None:
-    """A7, A8: bad records are kept with their reason, the good ones beside them are counted once."""
-    good = [click(f"imp-{n}", minutes_ago(1)) for n in range(20)]
-    head = click("imp-head", minutes_ago(1), kind="head")
-    unknown = click("imp-unknown", minutes_ago(1), ad_id=404)
-    world.send([*good, head, unknown, *((b"k", value) for value in REFUSED.values())])
-    receipt = world.run()
+@dataclass(frozen=True)
+class OneRun:
+    """One run over records of every kind, for tests that only look at what it left."""
 
+    world: StreamWorld
+    good: list[Record]
+    unknown: Record
+    receipt: StreamReceipt
+
+
+@pytest.fixture(scope="module")
+def one_run(broker: Broker, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> OneRun:
+    settings = own_topics(broker, tmp_path_factory.mktemp("archived"))
+    world = StreamWorld(replace(settings, shuffle_partitions=2), spark)
+    good = [click(f"imp-{n}", minutes_ago(1)) for n in range(GOOD)]
+    good += [click(f"imp-{kind}", minutes_ago(1), kind=kind) for kind in ("head", "prefetch")]
+    unknown = click("imp-unknown", minutes_ago(1), ad_id=404)
+    world.send([*good, unknown, *((b"k", value) for value in REFUSED.values())])
+    return OneRun(world, good, unknown, world.run())
+
+
+def test_each_record_lands_in_one_table_with_its_exact_bytes(one_run: OneRun) -> None:
+    """A7, A8: bad records are kept with their reason, the good ones beside them are counted once."""
+    world, receipt = one_run.world, one_run.receipt
     raw = world.rows("raw_clicks")
-    assert sorted(row["payload"] for row in raw) == sorted(value for _, value in [*good, head])
+    assert sorted(row["payload"] for row in raw) == sorted(value or b"" for _, value in one_run.good)
     assert {(row["reason"], row["payload"]) for row in world.rows("quarantined_clicks")} == {
         *REFUSED.items(),
-        ("unknown_ad", unknown[1]),
+        ("unknown_ad", one_run.unknown[1]),
     }
     assert archived(world) == everything(world)
-    assert (receipt.raw_rows, receipt.identity_rows, receipt.quarantined_rows) == (21, 20, 4)
+    assert (receipt.raw_rows, receipt.identity_rows, receipt.quarantined_rows) == (GOOD + 2, GOOD, 4)
 
 
-def test_identities_are_those_of_click_kind_events(world: StreamWorld) -> None:
-    world.send([click("imp-1", minutes_ago(1)), click("imp-2", minutes_ago(1), kind="prefetch")])
-    world.run()
-    assert [bytes(row["identity"]) for row in world.rows("click_identities")] == [click_identity("imp-1", 17)]
+def test_identities_are_those_of_click_kind_events(one_run: OneRun) -> None:
+    found = sorted(bytes(row["identity"]) for row in one_run.world.rows("click_identities"))
+    assert found == sorted(click_identity(f"imp-{n}", 17) for n in range(GOOD))
 
 
-def test_logged_at_never_steps_back_within_a_partition(world: StreamWorld) -> None:
-    world.send(click(f"imp-{n}", minutes_ago(1)) for n in range(50))
-    world.run()
+def test_logged_at_never_steps_back_within_a_partition(one_run: OneRun) -> None:
     by_partition: dict[int, list[tuple[int, object]]] = {}
-    for row in world.rows("raw_clicks"):
+    for row in one_run.world.rows("raw_clicks"):
         by_partition.setdefault(row["partition"], []).append((row["offset"], row["logged_at"]))
+    assert len(by_partition) > 1
     for rows in by_partition.values():
         instants = [logged_at for _, logged_at in sorted(rows)]
         assert instants == sorted(instants)
+
+
+def test_first_offsets_of_the_log_are_registered(one_run: OneRun) -> None:
+    world = one_run.world
+    (row,) = world.rows("logs")
+    assert (row["log"], row["topic"]) == (1, world.settings.clicks_topic)
+    assert set(json.loads(row["first_offsets"]).values()) == {0}
 
 
 @pytest.mark.parametrize("loss", ["checkpoint and marks", pytest.param("checkpoint", marks=pytest.mark.soak)])
@@ -139,11 +166,3 @@ def test_a_dropped_table_is_an_error_and_never_success(world: StreamWorld) -> No
     with pytest.raises(TallystickError, match="no table raw_clicks"):
         world.run()
     assert max(mark.offset for mark in read_marks(world.settings, "archive", 1).values()) == 0
-
-
-def test_first_offsets_of_the_log_are_registered(world: StreamWorld) -> None:
-    world.send([click("imp-1", minutes_ago(1))])
-    world.run()
-    (row,) = world.rows("logs")
-    assert (row["log"], row["topic"]) == (1, world.settings.clicks_topic)
-    assert set(json.loads(row["first_offsets"]).values()) == {0}

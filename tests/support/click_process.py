@@ -20,16 +20,10 @@ from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 from domain.links import CLICK_PATH, link_query
 from domain.settings import Settings
 from services.click.keys import load_key_ring
-from services.listening import listen
 
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 180
 STOP_SECONDS = 30
-
-
-def free_port() -> int:
-    with listen("127.0.0.1", 0, "click_port") as listener:
-        return int(listener.getsockname()[1])
 
 
 def environment(settings: Settings) -> dict[str, str]:

@@ -17,13 +17,11 @@ from spark_jobs.params import ReconcileParams, ReconcileReceipt
 from spark_jobs.reconcile import reconcile
 from spark_jobs.transforms.parse import dimensions
 from tests.support.archive_world import NOW, ArchiveWorld, H, identity_row
-from warehouse.layout import table_uri
 from warehouse.tables import TABLES
 
-_IDENTITY_TYPES = (
-    "log int, partition int, offset long, logged_at timestamp, identity binary, minted_at timestamp, log_date date, "
-    "campaign_id long, country string, device string"
-)
+Dimensions = tuple[int, str, str]
+_HASHES: dict[Dimensions, int] = {}
+"""Kept for the process: of the few dimensions that the tests know, Spark is asked once."""
 Exclusions = dict[LogPosition, tuple[str | None, LogPosition | None]]
 """By position the reason and the winner's position."""
 
@@ -84,13 +82,22 @@ class ReconcileWorld(ArchiveWorld):
         return [row for row in self.rows(table) if row["attempt"] in attempts]
 
     def _write_identities(self, clicks: Sequence[LoggedEvent]) -> None:
-        if not clicks:
-            return
-        rows = [identity_row(one) | vars(one.event) for one in clicks]
-        names = [column.split()[0] for column in _IDENTITY_TYPES.split(", ")]
-        frame = self.spark.createDataFrame([tuple(row[name] for name in names) for row in rows], _IDENTITY_TYPES)
-        hashed = frame.withColumn("dimensions", dimensions()).select(*TABLES["click_identities"].column_names)
-        hashed.coalesce(1).write.format("delta").mode("append").save(table_uri(self.settings, "click_identities"))
+        hashes = self._hashed({_dimensions_of(one) for one in clicks})
+        rows = [identity_row(one) | {"dimensions": hashes[_dimensions_of(one)]} for one in clicks]
+        if rows:
+            self.write_rows("click_identities", rows)
+
+    def _hashed(self, found: set[Dimensions]) -> dict[Dimensions, int]:
+        """What the archive stream's own column says of each."""
+        if unknown := sorted(found - _HASHES.keys()):
+            frame = self.spark.createDataFrame(unknown, "campaign_id long, country string, device string")
+            hashed = [row[0] for row in frame.select(dimensions()).collect()]
+            _HASHES.update(zip(unknown, hashed, strict=True))
+        return _HASHES
+
+
+def _dimensions_of(one: LoggedEvent) -> Dimensions:
+    return one.event.campaign_id, one.event.country, one.event.device
 
 
 def count_key_of(row: Mapping[str, Any]) -> CountKey:

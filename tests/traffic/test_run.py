@@ -15,8 +15,9 @@ from domain.identity import LogPosition
 from domain.parsing import ParsedEvent, parse_event
 from domain.settings import Settings
 from services.click.keys import load_key_ring
-from tests.support.click_process import ClickProcess, free_port, records_of
+from tests.support.click_process import ClickProcess, records_of
 from tests.support.empty_tables import make_empty_tables
+from tests.support.ports import free_port
 from tests.traffic.samples import options
 from traffic.catalogue import build_catalogue
 from traffic.http_sender import ClickService

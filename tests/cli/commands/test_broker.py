@@ -15,7 +15,7 @@ from cli.main import app
 from clicklog.broker import running_broker
 from clicklog.topics import check_topics
 from domain.settings import Settings
-from tests.support.brokers import free_broker_port
+from tests.support.ports import free_broker_port
 
 WAIT_SECONDS = 60
 

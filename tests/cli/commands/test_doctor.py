@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-import socket
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from cli.main import app
-
-
-def _two_free_ports() -> int:
-    """The first of two free ports in a row."""
-    while True:
-        with socket.create_server(("127.0.0.1", 0)) as first, suppress(OSError):
-            port = int(first.getsockname()[1])
-            with socket.create_server(("127.0.0.1", port + 1)):
-                return port
+from tests.support.ports import free_broker_port
 
 
 @pytest.fixture(autouse=True)
@@ -26,7 +16,7 @@ def _settings_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     """They clash with nothing that may run on this machine."""
     monkeypatch.setenv("TALLYSTICK_HOME", str(tmp_path))
     for name in ("BROKER", "CLICK", "METRICS", "DAGSTER"):
-        monkeypatch.setenv(f"TALLYSTICK_{name}_PORT", str(_two_free_ports()))
+        monkeypatch.setenv(f"TALLYSTICK_{name}_PORT", str(free_broker_port()))
 
 
 def test_a_machine_that_is_set_up_has_nothing_to_mend() -> None:

@@ -10,8 +10,8 @@ from typer.testing import CliRunner, Result
 
 from cli.main import app, load_command
 from domain.settings import Settings
-from tests.support.brokers import free_broker_port
 from tests.support.click_process import environment
+from tests.support.ports import free_broker_port
 from traffic.options import Shares
 from traffic.truth import load_truth
 

@@ -8,7 +8,7 @@ import pytest
 
 from domain.settings import Settings
 from tests.support.click_parts import home_with_ads
-from tests.support.click_process import free_port
+from tests.support.ports import free_port
 
 
 @pytest.fixture

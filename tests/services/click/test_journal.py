@@ -16,8 +16,8 @@ from clicklog.broker import Broker
 from domain.settings import Settings
 from services.click import journal
 from services.click.journal import SETTLED_WITHIN_SECONDS, JournalUnavailableError, LogJournal, LogWriter
-from tests.support.brokers import free_broker_port
 from tests.support.click_process import records_of
+from tests.support.ports import free_broker_port
 
 LARGEST_TICK_SECONDS = 2.0
 """Generous for a busy machine; a call that waits for Kafka takes more than twice as long."""

@@ -22,8 +22,8 @@ from services.click.journal import LogWriter
 from services.click.refusals import RefusalTally
 from services.click.registration import ServerNameError, register
 from services.click.reports import Reporter
-from tests.support.brokers import free_broker_port
 from tests.support.click_parts import AT, Clock
+from tests.support.ports import free_broker_port
 
 pytestmark = pytest.mark.broker
 

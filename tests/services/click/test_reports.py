@@ -17,9 +17,9 @@ from services.click.inflight import InFlight
 from services.click.journal import JournalUnavailableError, LogWriter
 from services.click.refusals import RefusalTally
 from services.click.reports import Reporter
-from tests.support.brokers import free_broker_port
 from tests.support.click_parts import AT, Clock
 from tests.support.click_process import records_of, values_of
+from tests.support.ports import free_broker_port
 
 SECOND = timedelta(seconds=1)
 MINUTE_TEXT = format_utc(AT.replace(second=0, microsecond=0))

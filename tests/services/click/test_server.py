@@ -29,9 +29,9 @@ from domain.settings import Settings
 from services.click.journal import SETTLED_WITHIN_SECONDS
 from services.click.keys import load_key_ring, rotate_keys
 from services.click.server import REFRESH_SECONDS
-from tests.support.brokers import free_broker_port
 from tests.support.click_parts import ADS, home_with_ads
-from tests.support.click_process import ClickProcess, free_port, records_of, values_of
+from tests.support.click_process import ClickProcess, records_of, values_of
+from tests.support.ports import free_broker_port, free_port
 from warehouse.ads import snapshot_ads
 from warehouse.clock import now
 

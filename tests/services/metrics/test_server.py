@@ -18,14 +18,10 @@ import pytest
 from domain.settings import Settings
 from services.listening import ListenError
 from services.metrics.server import run_metrics_api
+from tests.support.ports import free_port
 
 UP_SECONDS, DOWN_SECONDS = 120, 30
 COMMAND = [sys.executable, "-c", "from cli.main import main; main()", "metrics"]
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return int(probe.getsockname()[1])
 
 
 def test_a_busy_port_is_named(tmp_path: Path) -> None:
@@ -59,7 +55,7 @@ def _wait_until_up(port: int) -> None:
 
 def test_the_command_serves_and_stops_without_a_traceback(tmp_path: Path) -> None:
     """It starts before anything was counted, too."""
-    port = _free_port()
+    port = free_port()
     with _process(tmp_path, port) as process:
         _wait_until_up(port)
         assert httpx.get(f"http://127.0.0.1:{port}/v1/ads/metrics").status_code == 401
