@@ -23,7 +23,7 @@ demo: setup ## the whole story on generated traffic; ends by itself with a summa
 
 test: setup ## every test that CI runs; needs two cores and some 5 GB of memory
 	@$(BIN)/pytest -n 2 -m "$(NO_ENGINE)"
-	@$(MAKE) -j 2 --output-sync=target test-spark test-engines
+	@$(MAKE) -j 2 --output-sync=line test-spark test-engines
 
 test-spark:
 	@$(BIN)/pytest --durations=12 -m "$(WITH_SPARK)"

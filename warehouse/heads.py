@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import chain
 from typing import TypeVar
 
 import pyarrow as pa
@@ -17,6 +18,7 @@ from deltalake.exceptions import DeltaError
 from domain.chain import broken_links
 from domain.errors import IntegrityError, UsageError
 from domain.heads import Head, Ledgers, head_of, missing_of, parse_head
+from domain.seals import check_chain
 from domain.settings import Settings
 from warehouse.adjustments import read_adjustments
 from warehouse.head_places import head_place
@@ -86,6 +88,7 @@ def export_head(settings: Settings, target: str, at: datetime, retain_until: dat
 def _check(ledgers: Ledgers) -> None:
     if not ledgers.seals:
         raise UsageError("nothing is sealed", "a seal, whose hash is the head", "reconcile an hour first")
-    broken = [finding for name, rows in ledgers.chains() for finding in broken_links(name, rows)]
+    others = (broken_links(name, rows) for name, rows in ledgers.chains() if name != "seal")
+    broken = [*check_chain(ledgers.seals), *chain.from_iterable(others)]
     if broken:
         raise IntegrityError(broken[0], "ledgers whose chains hold", "run `tallystick verify` and look for the cause")

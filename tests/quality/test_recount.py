@@ -70,9 +70,9 @@ def test_what_was_left_alone_agrees(world: SealedWorld) -> None:
     head = read_seals(world.settings)[-1].hash
     assert list(verify(world.settings, HOURS, head)) == [
         Verdict(LEDGERS, f"3 seals, 1 publications, head {head}"),
-        Verdict(FIRST, "seal 1: 4 raw = 2 billable + 1 duplicate + 1 head"),
-        Verdict(SECOND, "seal 2: 1 raw = 1 billable"),
-        Verdict(THIRD, "seal 3: 0 raw = 0 billable"),
+        Verdict(FIRST, "seal 1: 4 raw = 2 billable + 1 duplicate + 1 head", hour=HOURS[0]),
+        Verdict(SECOND, "seal 2: 1 raw = 1 billable", hour=HOURS[1]),
+        Verdict(THIRD, "seal 3: 0 raw = 0 billable", hour=HOURS[2]),
         Verdict(DAY, "published day = sum of its hours"),
     ]
 

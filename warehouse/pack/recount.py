@@ -151,9 +151,8 @@ def chained(previous: str, columns: dict[str, Any]) -> str:
 
 
 def hashed_columns(row: Row, integers: Iterable[str], private: Iterable[str] = ()) -> dict[str, Any]:
-    uncovered = {"previous_hash", "hash", *private}
-    columns: dict[str, Any] = {name: value for name, value in row.items() if name not in uncovered}
-    return columns | {name: int(row[name]) for name in integers}
+    covered = {name: row[name] for name in row.keys() - {"previous_hash", "hash", *private}}
+    return covered | {name: int(row[name]) for name in integers}
 
 
 def chain_findings(pack: Pack) -> Iterator[str]:

@@ -58,7 +58,7 @@ def test_a_file_of_verdicts_that_was_not_taken_in(world: SealedWorld, tmp_path: 
         "advertisers": [{"advertiser_id": 10, **figures}],
         "total": figures,
     }
-    assert "1 of 2 hours are not sealed and left out" in result.stderr
+    assert "1 of 2 hours not sealed and left out" in result.stderr
     assert current_set(world.settings) == 0
 
 
@@ -70,7 +70,7 @@ def test_a_table_for_people() -> None:
         ["10", "1", "2", "1", "duplicate 1 -> 0, head 1 -> 1", ""],
         ["all", "1", "2", "1", "duplicate 1 -> 0, head 1 -> 1", ""],
     ]
-    assert "1 sealed hours, +1 billable clicks, other figures for 1 of 1 advertisers; nothing was" in result.stderr
+    assert "1 hour sealed, +1 billable clicks, other figures for 1 of 1 advertisers; nothing was" in result.stderr
 
 
 @pytest.mark.parametrize(

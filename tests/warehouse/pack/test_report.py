@@ -48,7 +48,17 @@ def test_only_the_minutes_of_the_range(tmp_path: Path) -> None:
 def test_an_amount_of_zero_is_an_amount() -> None:
     """Clicks that cost nothing are told apart from clicks without a price."""
     hours = {(HOUR, 1): HourOfAd(1, 1, Counter({"EUR": 0})), (NEXT, 1): HourOfAd(2, 1, Counter({"USD": 5}))}
-    dispute = Dispute("D-1", 10, START, END, CLAIM.claim, 4, CLAIM.opened_at, CLAIM.actor, ())
+    dispute = Dispute(
+        case_id="D-1",
+        advertiser_id=10,
+        start=START,
+        end=END,
+        claim=CLAIM.claim,
+        claimed_clicks=4,
+        opened_at=CLAIM.opened_at,
+        opened_by=CLAIM.actor,
+        events=(),
+    )
     assert dict(DisputeReport(dispute, hours, [], [], [], []).amounts_micros) == {"EUR": 0, "USD": 5}
 
 
