@@ -64,9 +64,9 @@ class Size:
 
 
 FULL = Size(
-    100_000,
-    500_000,
-    100_000,
+    200_000,
+    600_000,
+    200_000,
     3,
     {
         "uniform": ALL,
@@ -76,7 +76,7 @@ FULL = Size(
         "repeats_50": ALL,
     },
 )
-QUICK = Size(10_000, 30_000, 15_000, 1, {"uniform": ALL, "hot_90": ("ours_with_archive",)})
+QUICK = Size(10_000, 20_000, 20_000, 1, {"uniform": ALL, "hot_90": ("ours_with_archive",)})
 
 
 def main(size: Size, ivy_settings: Path | None) -> dict[str, Any]:
@@ -183,7 +183,7 @@ def show(costs: dict[str, dict[str, Cost]], figures: dict[str, Any]) -> None:
 def show_stages(measured: MeasuredRun, events: int) -> None:
     """Where the time of ours goes. The two queries share the cores, so their seconds overlap."""
     rows = stage_table(measured.run.answer["stage_seconds"], events)
-    title = f"where the CPU goes: ours, stages of the last uniform run of {events:,} events"
+    title = f"where the CPU goes: wall seconds of ours, last uniform run, {events:,} events"
     print_table(("query", "stage", "s", "share", "us/event"), rows, title)
 
 

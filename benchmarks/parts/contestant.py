@@ -11,6 +11,7 @@ import subprocess
 import time
 from collections import deque
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -79,6 +80,8 @@ class Contestant:
                 stdout=subprocess.PIPE,
                 stderr=file,
                 text=True,
+                # Linux shares the cores among sessions first. Spark's JVM is in one of its own, so the others are too.
+                start_new_session=True,
             )
 
     def run(self, job: dict[str, Any]) -> Run:
@@ -115,7 +118,8 @@ class Contestant:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         """Its end of input is its sign to end; if it does not, it is killed."""
         if self._process.stdin is not None:
-            self._process.stdin.close()
+            with suppress(BrokenPipeError):  # it has ended already, and did not read its last job
+                self._process.stdin.close()
         try:
             self._process.wait(STOP_TIMEOUT_SECONDS)
         except subprocess.TimeoutExpired:

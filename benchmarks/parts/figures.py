@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 MILLION = 1_000_000
+WARM_POINTS = 2
+"""Points of a catch-up that has only the batch in which the JVM compiles."""
 
 
 @dataclass(frozen=True)
@@ -76,3 +78,13 @@ def quantiles(values: Sequence[float], shares: Sequence[float]) -> dict[str, flo
     """For each share, the smallest value that so many of the values do not exceed; nothing of no values."""
     ordered = sorted(values)
     return {f"p{share * 100:g}": round(ordered[math.ceil(share * len(ordered)) - 1], 3) for share in shares if ordered}
+
+
+def sustained_rate(points: Sequence[tuple[float, int]]) -> float:
+    """Events a second of a query that catches up, from ``(seconds, events behind)`` at each change.
+
+    The first point is where it stood, the second the end of the batch in which its JVM compiled, which is left out
+    where others follow.
+    """
+    (start_seconds, start_behind), (end_seconds, end_behind) = points[1 if len(points) > WARM_POINTS else 0], points[-1]
+    return (start_behind - end_behind) / (end_seconds - start_seconds)

@@ -25,7 +25,7 @@ VARIANTS: dict[str, tuple[float, Shares]] = {
     "hot_90": (0.9, Shares.none()),
     "repeats_50": (0.0, replace(Shares.none(), duplicates=REPEATING_SHARE)),
 }
-"""By name: the share of clicks on one ad, and the oddities."""
+"""By name: the share of clicks on one ad, and the oddities. Uniform is the everyday mix without a hot ad: Zipf."""
 
 
 def send(settings: Settings, clicks: int, hours: int = HOURS) -> int:

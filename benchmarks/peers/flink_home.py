@@ -22,6 +22,7 @@ PINS = Path(__file__).resolve().parent / "flink_pins"
 CONSTRAINTS = PINS / "constraints.txt"
 HOME = CACHE / "flink"
 HEAP = "-Xmx{mib}m"
+MARK_DIGITS = 16
 
 
 class FlinkSetupError(TallystickError):
@@ -47,7 +48,7 @@ def flink_command(settings: Settings, ivy_settings: Path | None, home: Path) -> 
 
 def ensure_packages(home: Path) -> Path:
     """The Python that has exactly the pinned packages, made anew if it is missing, half made or of other pins."""
-    python, done = home / "venv" / "bin" / "python", home / "venv" / f"complete-{_digest(CONSTRAINTS)}"
+    python, done = home / "venv" / "bin" / "python", completion_mark(home)
     if done.exists():
         return python
     note("Flink is set up for the benchmark: the first time it downloads some 600 MB")
@@ -77,5 +78,7 @@ def ensure_jar(java: Path, home: Path, ivy_settings: Path | None) -> Path:
     return jars
 
 
-def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+def completion_mark(home: Path) -> Path:
+    """The file that says that everything was installed by the pins of now."""
+    digest = hashlib.sha256(CONSTRAINTS.read_bytes()).hexdigest()
+    return home / "venv" / f"complete-{digest[:MARK_DIGITS]}"
