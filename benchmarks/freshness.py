@@ -70,7 +70,7 @@ class Size:
     minutes: int
 
 
-FULL, QUICK = Size(1_000_000, 200_000, 5), Size(40_000, 10_000, 1)
+FULL, QUICK = Size(1_000_000, 200_000, 5), Size(30_000, 10_000, 1)
 
 
 @dataclass

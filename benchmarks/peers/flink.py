@@ -1,8 +1,8 @@
 """The Flink peer: one SQL job, set up as Flink's own tuning guide says, in a local cluster inside its process.
 
 RocksDB state of 24 hours, mini-batches, two-phase aggregation, a checkpoint every 10 s, objects reused. The sink is
-``upsert-kafka`` on the same broker: it really stores every update, durably and by key, comes in the same jar as the
-source, and is the cheapest of Flink's sinks that does, so the comparison is not decided by a database behind it. Runs
+``upsert-kafka`` on the same broker: it really stores every update, durably and by key, and comes in the same jar as the
+source; with a database behind it, the comparison would be one with that database. Runs
 in an environment of its own (``flink_home.py``), so it imports PyFlink and the standard library only.
 """
 

@@ -32,7 +32,7 @@ class FlinkSetupError(TallystickError):
 def flink_command(settings: Settings, ivy_settings: Path | None, home: Path) -> list[str | Path]:
     """What starts the peer, set up first if it is missing; it logs into ``home``. Its heap is that of our driver.
 
-    The first set-up downloads some 600 MB. ``FlinkSetupError`` or ``JarsError`` if it fails.
+    The first set-up downloads several hundred MB. ``FlinkSetupError`` or ``JarsError`` if it fails.
     """
     java = find_java()
     python = ensure_packages(HOME)
@@ -51,7 +51,7 @@ def ensure_packages(home: Path) -> Path:
     python, done = home / "venv" / "bin" / "python", completion_mark(home)
     if done.exists():
         return python
-    note("Flink is set up for the benchmark: the first time it downloads some 600 MB")
+    note("Flink is set up for the benchmark: the first time it downloads several hundred MB")
     shutil.rmtree(home / "venv", ignore_errors=True)
     home.mkdir(parents=True, exist_ok=True)
     with working("installing PyFlink"), (home / "pip.log").open("wb") as log:
