@@ -13,7 +13,7 @@ from typing import Any
 
 MILLION = 1_000_000
 WARM_POINTS = 2
-"""Points of a catch-up that has only the batch in which the JVM compiles."""
+"""Points that enclose one batch."""
 
 
 @dataclass(frozen=True)
@@ -83,8 +83,12 @@ def quantiles(values: Sequence[float], shares: Sequence[float]) -> dict[str, flo
 def sustained_rate(points: Sequence[tuple[float, int]]) -> float:
     """Events a second of a query that catches up, from ``(seconds, events behind)`` at each change.
 
-    The first point is where it stood, the second the end of the batch in which its JVM compiled, which is left out
-    where others follow.
+    The first point is where it stood, the second the end of the batch in which its JVM compiled: left out where others
+    follow. So is the remainder at the end, less than half a batch, which costs a batch's time for next to nothing.
     """
-    (start_seconds, start_behind), (end_seconds, end_behind) = points[1 if len(points) > WARM_POINTS else 0], points[-1]
+    warm = list(points[1 if len(points) > WARM_POINTS else 0 :])
+    batch_events = warm[0][1] - warm[1][1]
+    while len(warm) > WARM_POINTS and 2 * (warm[-2][1] - warm[-1][1]) < batch_events:
+        warm.pop()
+    (start_seconds, start_behind), (end_seconds, end_behind) = warm[0], warm[-1]
     return (start_behind - end_behind) / (end_seconds - start_seconds)

@@ -53,8 +53,10 @@ def test_a_quantile_is_a_value_that_was_seen(values: list[float], expected: dict
     [
         ([(0.0, 900), (60.0, 600), (70.0, 300), (80.0, 0)], 30.0),
         ([(0.0, 900), (60.0, 0)], 15.0),
+        ([(0.0, 903), (60.0, 603), (70.0, 303), (80.0, 3), (89.0, 1), (95.0, 0)], 30.0),
+        ([(0.0, 310), (60.0, 10), (70.0, 0)], 1.0),
     ],
-    ids=["the first batch compiles", "only one batch"],
+    ids=["the first batch compiles", "only one batch", "a remainder", "nothing but a remainder"],
 )
-def test_the_sustained_rate_leaves_out_the_first_batch(points: list[tuple[float, int]], expected: float) -> None:
+def test_the_sustained_rate_is_that_of_warm_whole_batches(points: list[tuple[float, int]], expected: float) -> None:
     assert sustained_rate(points) == expected
