@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from live import send  # beside this script
+from parts.sending import send  # beside this script
 
 from clicklog.broker import start_broker
 from clicklog.topics import ensure_topics

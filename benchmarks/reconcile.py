@@ -17,7 +17,8 @@ from typing import Any
 
 import duckdb
 import psutil
-from live import MIB, resident_bytes, send  # beside this script
+from parts.contestant import MIB, tree_resident_bytes
+from parts.sending import send  # beside this script
 from pyspark.sql import SparkSession
 
 from clicklog.broker import start_broker
@@ -90,7 +91,7 @@ def run_ours(settings: Settings, spark: SparkSession) -> dict[str, Any]:
         "range_clicks": raw,
         "seconds": seconds,
         "clicks_per_second": round(raw / seconds["range"]),
-        "resident_mib": round(resident_bytes(spark) / MIB),
+        "resident_mib": round(tree_resident_bytes(psutil.Process().pid) / MIB),
     }
 
 

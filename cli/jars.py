@@ -1,7 +1,8 @@
 """The jars: which there should be, whether they are what they should be, and fetching them through Ivy.
 
-Belongs here: ``jars/ivy.xml`` names them, ``jars/sha256sums.txt`` says what each must contain, Ivy (it comes inside the
-pyspark wheel) resolves them. No registry address: Ivy's own default, or the Ivy settings file that the user names.
+Belongs here: ``ivy.xml`` in a folder of pins names them, ``sha256sums.txt`` beside it says what each must contain, Ivy
+(it comes inside the pyspark wheel) resolves them. The product's pins are in ``jars/``. No registry address: Ivy's own
+default, or the Ivy settings file that the user names.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from cli.console import counting
 from domain.errors import TallystickError
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-IVY_FILE = REPOSITORY / "jars" / "ivy.xml"
-SUMS_FILE = REPOSITORY / "jars" / "sha256sums.txt"
+PINS = REPOSITORY / "jars"
+IVY_FILE = PINS / "ivy.xml"
+SUMS_FILE = PINS / "sha256sums.txt"
 CACHE = REPOSITORY / ".cache"
 IVY_LOG = CACHE / "ivy.log"
 POLL_SECONDS = 0.5
@@ -46,31 +48,31 @@ def jar_faults(folder: Path, sums: dict[str, str]) -> list[str]:
     return faults
 
 
-def fetch_jars(java: Path, target: Path, ivy_settings: Path | None) -> None:
-    """Fetch all jars and put them in the place of ``target``, all or none.
+def fetch_jars(java: Path, target: Path, ivy_settings: Path | None, pins: Path = PINS) -> None:
+    """Fetch all jars of a folder of pins and put them in the place of ``target``, all or none.
 
     ``JarsError`` if Ivy fails or a fetched jar is not the pinned one; ``target`` is then as it was.
     """
-    sums = read_sums(SUMS_FILE)
+    sums = read_sums(pins / SUMS_FILE.name)
     staging = target.with_name(f"{target.name}.new")
     shutil.rmtree(staging, ignore_errors=True)
-    _run_ivy(java, staging, ivy_settings, len(sums))
+    _run_ivy(java, staging, ivy_settings, pins / IVY_FILE.name, len(sums))
     faults = jar_faults(staging, sums)
     if faults:
         raise JarsError(
             f"fetched jars are not the pinned ones: {'; '.join(faults)}",
-            f"exactly the jars of {SUMS_FILE.relative_to(REPOSITORY)}",
+            f"exactly the jars of {(pins / SUMS_FILE.name).relative_to(REPOSITORY)}",
             "remove .cache/ivy and run `make setup` again; if it stays so, do not use what that mirror serves",
         )
     shutil.rmtree(target, ignore_errors=True)
     staging.rename(target)
 
 
-def _run_ivy(java: Path, staging: Path, ivy_settings: Path | None, jar_count: int) -> None:
+def _run_ivy(java: Path, staging: Path, ivy_settings: Path | None, ivy_file: Path, jar_count: int) -> None:
     cache = CACHE / "ivy"
     command: list[str | Path] = [java, f"-Divy.default.ivy.user.dir={cache}", "-jar", _ivy_jar()]
     command += ["-settings", ivy_settings] if ivy_settings else []
-    command += ["-ivy", IVY_FILE, "-types", "jar", "bundle"]
+    command += ["-ivy", ivy_file, "-types", "jar", "bundle"]
     command += ["-retrieve", f"{staging}/[conf]/[artifact]-[revision].[ext]"]
     CACHE.mkdir(exist_ok=True)
     with IVY_LOG.open("wb") as log, counting("fetching jars (each is found, then loaded)", 2 * jar_count) as show:
