@@ -69,9 +69,19 @@ def validators_of(headers: Sequence[tuple[bytes, bytes]]) -> Validators:
 
 
 def conditional_headers(validators: Validators) -> Mapping[str, str]:
-    """What asks for an answer only if there is another version; nothing is parsed or changed."""
+    """What asks for an answer only if there is another version, byte for byte as it was given.
+
+    A validator that is no UTF-8 cannot be sent so by the HTTP client, and then is not sent at all.
+    """
     asked = {"If-None-Match": validators.etag, "If-Modified-Since": validators.last_modified}
-    return {name: value.decode("utf-8", "surrogateescape") for name, value in asked.items() if value}
+    return {name: text for name, value in asked.items() if value and (text := _utf8(value)) is not None}
+
+
+def _utf8(value: bytes) -> str | None:
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
 
 
 def declared_type(content_type: str | None) -> str:

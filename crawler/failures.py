@@ -5,6 +5,8 @@ Belongs here: which exception means what. Does not belong here: answers (``crawl
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from aiohttp import (
     ClientConnectorError,
     ClientError,
@@ -12,12 +14,12 @@ from aiohttp import (
     ClientSSLError,
     ConnectionTimeoutError,
 )
-from aiohttp.http_exceptions import BadHttpMessage, LineTooLong
+from aiohttp.http_exceptions import BadHttpMessage, LineTooLong, PayloadEncodingError
 
 from crawler.outcomes import FetchReason
 
 Failure = ClientError | OSError | ValueError
-_TOO_MANY_HEADERS = "too many headers"
+_TOO_MANY_HEADERS = "Too many headers"
 
 
 def timeout_reason(error: TimeoutError, is_total: bool, has_headers: bool) -> FetchReason:
@@ -38,8 +40,23 @@ def failure_reason(error: Failure) -> FetchReason:
             return "connect_failed"
         case ClientPayloadError():
             return "body_cut"
-    cause = error.__cause__
-    is_too_large = isinstance(cause, LineTooLong) or (
-        isinstance(cause, BadHttpMessage) and _TOO_MANY_HEADERS in str(cause).lower()
-    )
-    return "headers_too_large" if is_too_large else "protocol_error"
+    return next((reason for cause in _causes(error) if (reason := _broken_part(cause))), "protocol_error")
+
+
+def _broken_part(error: BaseException) -> FetchReason | None:
+    match error:
+        case LineTooLong():
+            return "headers_too_large"
+        case PayloadEncodingError():
+            return "body_cut"
+        case BadHttpMessage() if _TOO_MANY_HEADERS in str(error):
+            return "headers_too_large"
+    return None
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """An error and what it came from; the client wraps what its parser says twice."""
+    cause: BaseException | None = error
+    while cause is not None:
+        yield cause
+        cause = cause.__cause__
