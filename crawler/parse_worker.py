@@ -99,9 +99,12 @@ class ParseWorker:
             try:
                 pipe.send_bytes(_packed(source))
                 pipe.send_bytes(source.body)
-                return _outcome_of(orjson.loads(pipe.recv_bytes(MAX_ANSWER_BYTES)))
+                outcome = _outcome_of(orjson.loads(pipe.recv_bytes(MAX_ANSWER_BYTES)))
             finally:
                 watch.cancel()
+                watch.join()
+            if is_late.is_set():
+                self._end()  # killed just after it had answered: the next page gets another
         except (EOFError, OSError, ValueError, KeyError, TypeError) as error:
             code = self._end()
             if is_late.is_set():
@@ -109,6 +112,7 @@ class ParseWorker:
             if code == -signal.SIGXCPU:
                 return ParseOutcome("parser_timeout", None, f"more than {self._limits.cpu_seconds} s of CPU")
             return ParseOutcome("parser_crashed", None, _ending(code, error))
+        return outcome
 
     def _started(self) -> tuple[SpawnProcess, Connection]:
         """A process that is ready for a page, so that starting is not counted against one."""

@@ -7,12 +7,15 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import pytest
+from hypothesis import settings
 
 from crawler.egress import EgressGuard, EgressPolicy
 from crawler.fetch import Agent, Fetcher
 from crawler.names import Names
 from warehouse.clock import now
 
+settings.register_profile("patient", deadline=None)  # a busy machine is nobody's failure
+settings.load_profile("patient")
 AGENT = Agent("tallystick-test", "https://crawler.example/about")
 MakeFetcher = Callable[..., AbstractAsyncContextManager[Fetcher]]
 
