@@ -56,8 +56,7 @@ class Names:
         if kept and self._loop.time() < kept.until_seconds:
             return kept.addresses
         addresses, ttl_seconds = await self._look_up(name)
-        if ttl_seconds:
-            self._keep(name, _Kept(addresses, self._loop.time() + min(ttl_seconds, LONGEST_TTL_SECONDS)))
+        self._keep(name, _Kept(addresses, self._loop.time() + min(ttl_seconds, LONGEST_TTL_SECONDS)))
         return addresses
 
     def _keep(self, name: str, kept: _Kept) -> None:

@@ -208,8 +208,18 @@ def test_a_redirect_to_what_is_forbidden_ends_there(make_fetcher: MakeFetcher, l
     assert outcome.answer.redirect_to is None
 
 
-@pytest.mark.parametrize("url", ["http://10.0.0.1/", "http://127.0.0.1/", "http://[::1]/", "http://0x7f000001/"])
-def test_a_literal_address_is_judged_like_a_name(make_fetcher: MakeFetcher, url: str) -> None:
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        ("http://10.0.0.1/", "not_public"),
+        ("http://127.0.0.1/", "not_public"),
+        ("http://[::1]/", "not_public"),
+        ("http://0x7f000001/", "not_public"),
+        ("http://localhost/", "local_name"),
+        ("http://gone.test:22/", "port"),
+    ],
+)
+def test_what_a_url_says_is_judged_before_anything_is_dialled(make_fetcher: MakeFetcher, url: str, reason: str) -> None:
     """C10: the resolver is never asked about a literal, so it cannot be the only guard."""
 
     async def run() -> FetchOutcome:
@@ -217,7 +227,7 @@ def test_a_literal_address_is_judged_like_a_name(make_fetcher: MakeFetcher, url:
             return await fetcher.fetch(normalise(url))
 
     outcome = asyncio.run(run())
-    assert (outcome.reason, outcome.request.address) == ("not_public", None)
+    assert (outcome.reason, outcome.request.address) == (reason, None)
 
 
 def test_the_address_that_was_checked_is_the_one_that_is_dialled(make_fetcher: MakeFetcher) -> None:
@@ -264,16 +274,22 @@ def test_names_that_do_not_resolve(make_fetcher: MakeFetcher, name: str, reason:
 
 
 def test_no_cookie_is_kept_and_the_agent_is_honest(make_fetcher: MakeFetcher) -> None:
-    async def use(site: HostileSite, fetcher: Fetcher) -> None:
-        for _ in range(2):
-            await fetcher.fetch(normalise(site.origin))
+    """By a name: cookies of addresses are refused by many clients anyway."""
+
+    async def run() -> None:
+        names = LyingNames(answers={"cookies.test": [["127.0.0.1"]]})
+        async with names, HostileSite(behaviours={"/": answer(HTML, set_cookie="id=1; Max-Age=999")}) as site:
+            fetcher_context = make_fetcher(site.policy(), names.server)
+            async with fetcher_context as fetcher:
+                for _ in range(2):
+                    await fetcher.fetch(normalise(site.origin_as("cookies.test")))
         sent = site.asked[1].headers
         assert sent["user-agent"] == "tallystick-test/1.0 (+https://crawler.example/about)"
         assert sent["accept-encoding"] == "gzip, deflate, zstd"
         assert {"cookie", "authorization", "referer", "if-none-match"} & sent.keys() == set()
         assert site.connections_count == 1, "the connection is used again"
 
-    _on_site(make_fetcher, {"/": answer(HTML, set_cookie="id=1; Max-Age=999")}, use)
+    asyncio.run(run())
 
 
 def test_no_proxy_of_the_environment_is_asked(make_fetcher: MakeFetcher, monkeypatch: pytest.MonkeyPatch) -> None:
