@@ -356,7 +356,8 @@ def test_certificates_are_checked_against_the_name(
 def test_a_server_that_speaks_no_tls(make_fetcher: MakeFetcher) -> None:
     async def run() -> FetchOutcome:
         async with HostileSite() as site, make_fetcher(site.policy()) as fetcher:
-            return await fetcher.fetch(normalise(f"https://127.0.0.1:{site.port}/"))
+            url = normalise(f"https://127.0.0.1:{site.port}/")
+            return await fetcher.fetch(url, limits=FetchLimits(connect_seconds=1.0))
 
     assert asyncio.run(run()).reason in {"tls_failed", "connect_failed", "connect_timeout"}
 
