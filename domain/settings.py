@@ -60,6 +60,12 @@ class Settings:
     head_target: str = _setting("", "where heads of the ledgers are kept: a folder, or s3://bucket/prefix")
     head_retention_days: int = _setting(0, "how long an object store locks a kept head; 0 locks none", (0, 36_500))
     ads_file: str = _setting("", "catalogue of ads (JSON lines) for the ads snapshot; empty means home/ads.jsonl")
+    crawl_agent: str = _setting("tallystick", "product token by which robots.txt names the crawler")
+    crawl_contact_url: str = _setting("", "page about the crawler for owners of sites; empty: nothing is fetched")
+    crawl_ports: str = _setting("80,443", "ports that the crawler may ask, with commas")
+    crawl_test_networks: str = _setting(
+        "", "networks that are not public and yet crawled, with commas; for tests alone"
+    )
 
     @property
     def tables_root(self) -> str:
