@@ -15,6 +15,7 @@ from domain.errors import SettingError
 
 PORTS = (1, 65_535)
 LATE_REVISIONS = ("apply", "propose")
+CRAWL_GROUPS = ("origin", "registrable_domain")
 
 
 def _setting(
@@ -60,6 +61,11 @@ class Settings:
     head_target: str = _setting("", "where heads of the ledgers are kept: a folder, or s3://bucket/prefix")
     head_retention_days: int = _setting(0, "how long an object store locks a kept head; 0 locks none", (0, 36_500))
     ads_file: str = _setting("", "catalogue of ads (JSON lines) for the ads snapshot; empty means home/ads.jsonl")
+    frontier_url: str = _setting("", "database of the crawl's frontier; empty means SQLite under home")
+    crawl_gap_seconds: int = _setting(5, "pause between two requests to a new origin", (0, 86_400))
+    crawl_in_flight_count: int = _setting(1, "most requests in flight to a new origin", (1, 100))
+    crawl_lease_seconds: int = _setting(120, "how long a worker holds a URL without a word", (1, 86_400))
+    crawl_group: str = _setting("origin", "what a gap holds for: each origin, or their domain too", None, CRAWL_GROUPS)
 
     @property
     def tables_root(self) -> str:
@@ -76,6 +82,10 @@ class Settings:
     @property
     def ads_path(self) -> Path:
         return Path(self.ads_file) if self.ads_file else self.home / "ads.jsonl"
+
+    @property
+    def frontier_database_url(self) -> str:
+        return self.frontier_url or f"sqlite:///{self.home / 'frontier.sqlite'}"
 
     @property
     def jars_path(self) -> Path:

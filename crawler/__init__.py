@@ -1,0 +1,1 @@
+"""A polite crawler: frontier, robots, egress, fetch, parse, recrawl."""
