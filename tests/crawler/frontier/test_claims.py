@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 
 import pytest
+from sqlalchemy import func, select
 
 from crawler.frontier.database import Policy
 from crawler.frontier.leases import Completion, complete
+from crawler.frontier.events import STALE_COMMIT
+from crawler.frontier.schema import URL_EVENTS, URLS
+from crawler.frontier.sweeping import sweep
 from domain.errors import IntegrityError, UsageError
 from domain.politeness import SECOND_MICROS, START_SLACK_MICROS
+from domain.receipts import receipt
+from tests.support.crawl_workers import run_workers
 from tests.support.frontiers import POLICY, FrontierWorld, frontier_world
 
 A, B = "https://a.example/", "https://b.example/"
@@ -141,3 +150,48 @@ def test_a_count_that_is_wrong_stops_claims(world: FrontierWorld) -> None:
         world.claim()
     with world.frontier.writing() as connection:
         connection.exec_driver_sql("UPDATE buckets SET ready_count = 0")
+
+
+WORKERS, ORIGINS, URLS_EACH = 16, 6, 4
+HASTY = Policy(gap_micros=SECOND_MICROS // 10, in_flight_cap=1, lease_micros=SECOND_MICROS)
+END_OF_TIME = 2**62
+
+
+def test_many_workers_are_as_polite_as_one(frontier_url: str) -> None:
+    """Law 12: sixteen workers, some killed, some frozen past their lease, and a clock that is set back meanwhile.
+
+    Judged by what the origins saw in real time: no two requests at once, none sooner than the gap, each URL fetched
+    to its end once. (C9: whoever wakes up too late changes nothing, and each time is counted.)
+    """
+    with frontier_world(frontier_url, HASTY) as world, ThreadPoolExecutor(1) as pool:
+        origins = [f"https://o{number}.example" for number in range(ORIGINS)]
+        world.add(*[f"{origin}/{number}" for origin in origins for number in range(URLS_EACH)])
+        is_done = Event()
+        running = pool.submit(run_workers, world.frontier, WORKERS, is_done)
+        try:
+            left = ORIGINS * URLS_EACH
+            while left and not running.done():
+                time.sleep(0.2)
+                world.pass_seconds(-0.05)
+                with world.frontier.writing() as connection:  # what waits for its next attempt waits no longer
+                    connection.execute(URLS.update().where(URLS.c.state == "waiting").values(due_at=0))
+                with world.frontier.reading() as connection:
+                    is_open = URLS.c.state.not_in(["done", "failed"])
+                    left = connection.execute(select(func.count()).where(is_open)).scalar_one()
+        finally:
+            is_done.set()
+        journal = running.result()
+        receipts = [
+            receipt(origin, (0, END_OF_TIME), seen, gap_micros=HASTY.gap_micros, in_flight_cap=HASTY.in_flight_cap)
+            for origin, seen in journal.requests.items()
+        ]
+        assert [made for made in receipts if not made.is_polite] == []
+        assert len(receipts) == ORIGINS
+        assert set(journal.completed.values()) == {1}
+        with world.frontier.reading() as connection:
+            stale = select(func.count()).where(URL_EVENTS.c.reason == STALE_COMMIT)
+            assert connection.execute(stale).scalar_one() == journal.stale_count
+            done = set(connection.execute(select(URLS.c.url).where(URLS.c.state == "done")).scalars())
+        assert done == journal.completed.keys()
+        world.pass_seconds(10)
+        sweep(world.frontier, "sweeper")

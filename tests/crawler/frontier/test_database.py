@@ -39,9 +39,15 @@ def test_time_is_the_databases_in_microseconds(world: FrontierWorld) -> None:
 
 def test_what_fails_is_rolled_back(world: FrontierWorld) -> None:
     world.add("https://a.example/")
-    with pytest.raises(IntegrityError), world.frontier.writing() as connection:
-        connection.exec_driver_sql("UPDATE urls SET state = 'done'")
-        connection.exec_driver_sql("UPDATE urls SET state = 'leased'")
+
+    def change(url_state: str) -> None:
+        with world.frontier.writing() as connection:
+            connection.exec_driver_sql("UPDATE urls SET state = 'done', fence = 9")
+            connection.exec_driver_sql(f"UPDATE urls SET state = '{url_state}'")
+
+    with pytest.raises(IntegrityError):
+        change("leased")
+    assert world.url("https://a.example/")["fence"] == 0
     assert world.url("https://a.example/")["state"] == "ready"
 
 
