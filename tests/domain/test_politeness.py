@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -65,9 +66,9 @@ def test_no_request_comes_too_soon_under_any_interleaving(
             bucket = bucket.finished(now, lease.get("permitted"), now - lease.get("requested", now) + lied)
             bucket = bucket.throttled(now, None, 0.5) if step == "throttle" else bucket.calmed()
         assert bucket.in_flight_count == len(held) <= cap
-    assert all(later - sooner >= gap for sooner, later in zip(permitted, permitted[1:], strict=False))
+    assert all(later - sooner >= gap for sooner, later in pairwise(permitted))
     if cap == 1:
-        assert all(later - sooner >= gap for sooner, later in zip(requested, requested[1:], strict=False))
+        assert all(later - sooner >= gap for sooner, later in pairwise(requested))
 
 
 def test_a_claim_and_a_start_each_move_the_clock() -> None:

@@ -11,8 +11,8 @@ import pytest
 from sqlalchemy import func, select
 
 from crawler.frontier.database import Policy
-from crawler.frontier.leases import Completion, complete
 from crawler.frontier.events import STALE_COMMIT
+from crawler.frontier.leases import Completion, complete
 from crawler.frontier.schema import URL_EVENTS, URLS
 from crawler.frontier.sweeping import sweep
 from domain.errors import IntegrityError, UsageError
