@@ -1,9 +1,9 @@
 """How many URLs a second eight workers claim, with bucket and fence, on SQLite and PostgreSQL, as the frontier grows.
 
 Three ways: one claim a transaction, sixteen, and one with its completion. The peer is a plain queue in the same
-database through the same library, ``UPDATE ... RETURNING`` without bucket, fence or history. The same number of claims is timed
-at each size; what was known before is made outside of the time. Prints what it does, and on its last line one JSON
-object. PostgreSQL runs with its own defaults, and only where it is installed.
+database through the same library, ``UPDATE ... RETURNING`` without bucket, fence or history. The same number of claims
+is timed at each size; what was known before is made outside of the time. Prints what it does, and on its last line one
+JSON object. PostgreSQL runs with its own defaults, and only where it is installed.
 """
 
 from __future__ import annotations
