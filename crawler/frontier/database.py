@@ -7,8 +7,11 @@ of their ids, so that no two transactions wait for each other.
 
 from __future__ import annotations
 
+import fcntl
+import os
+import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random, SystemRandom
@@ -168,13 +171,14 @@ def _sqlite(url: str, file: str | None) -> Engine:
         raise SettingError(
             f"setting frontier_url names the file {file!r}", "a file in a folder that exists", "correct it"
         )
+    _use_wal(Path(file))
     engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS}, pool_size=2, max_overflow=14)
 
     @event.listens_for(engine, "connect")
     def _prepare(connection: Any, _record: Any) -> None:
         connection.isolation_level = None  # we begin our transactions ourselves, below
         cursor = connection.cursor()
-        for pragma in ("journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON", "cache_size = -32000"):
+        for pragma in ("synchronous = NORMAL", "foreign_keys = ON", "cache_size = -32000"):
             cursor.execute(f"PRAGMA {pragma}")
         cursor.close()
 
@@ -184,3 +188,14 @@ def _sqlite(url: str, file: str | None) -> Engine:
         connection.exec_driver_sql("BEGIN" if is_reading else "BEGIN IMMEDIATE")
 
     return engine
+
+
+def _use_wal(file: Path) -> None:
+    """Sets the journal mode, which stays with the file. SQLite does not wait when two do that at once; we do."""
+    folder = os.open(file.parent, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        with closing(sqlite3.connect(file, BUSY_SECONDS)) as connection:
+            connection.execute("PRAGMA journal_mode = WAL")
+    finally:
+        os.close(folder)

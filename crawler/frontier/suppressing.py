@@ -159,13 +159,13 @@ def _mark_some(frontier: Frontier, suppression: Suppression, opt_out: OptOut) ->
 
 
 def _mark(connection: Connection, condition: Any, suppression: Suppression, opt_out: OptOut) -> bool:
-    """Any state > suppressed. The fence grows, so that nothing is committed; a slot is held until its expiry."""
+    """Any state > suppressed, which no lease may write to; a slot that it held stays taken until its expiry."""
     now = now_of(connection)
     reason = f"suppressed_by_{suppression.kind}"
     marked = connection.execute(
         update(URLS)
         .where(condition, URLS.c.state != "suppressed")
-        .values(state="suppressed", reason=reason, fence=URLS.c.fence + 1, lease_owner=None, changed_at=now)
+        .values(state="suppressed", reason=reason, lease_owner=None, changed_at=now)
         .returning(URLS.c.url_id, URLS.c.fence)
     ).all()
     detail = f"suppression {suppression.suppression_id}"
