@@ -15,6 +15,7 @@ from domain.errors import SettingError
 
 PORTS = (1, 65_535)
 LATE_REVISIONS = ("apply", "propose")
+CRAWL_GROUPS = ("origin", "registrable_domain")
 
 
 def _setting(
@@ -66,6 +67,11 @@ class Settings:
     crawl_test_networks: str = _setting(
         "", "networks that are not public and yet crawled, with commas; for tests alone"
     )
+    frontier_url: str = _setting("", "database of the crawl's frontier; empty means SQLite under home")
+    crawl_gap_seconds: int = _setting(5, "pause between two requests to a new origin", (0, 86_400))
+    crawl_in_flight_count: int = _setting(1, "most requests in flight to a new origin", (1, 100))
+    crawl_lease_seconds: int = _setting(120, "how long a worker holds a URL without a word", (1, 86_400))
+    crawl_group: str = _setting("origin", "what a gap holds for: each origin, or their domain too", None, CRAWL_GROUPS)
 
     @property
     def tables_root(self) -> str:
@@ -82,6 +88,10 @@ class Settings:
     @property
     def ads_path(self) -> Path:
         return Path(self.ads_file) if self.ads_file else self.home / "ads.jsonl"
+
+    @property
+    def frontier_database_url(self) -> str:
+        return self.frontier_url or f"sqlite:///{self.home / 'frontier.sqlite'}"
 
     @property
     def jars_path(self) -> Path:

@@ -1,0 +1,250 @@
+"""``tallystick crawl``: seeds, how a domain stands, why a URL was or was not fetched, switches, opt-outs, receipts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from cli.console import note, out, print_json, print_table, warn
+from cli.hours import instant
+from domain.buckets import format_utc, from_unix_micros, to_unix_micros
+from domain.class_shares import CLASS_SHARES, DEFAULT_CLASS
+from domain.errors import UsageError
+from domain.suppressions import SuppressionKind
+from warehouse.settings import load_settings
+
+if TYPE_CHECKING:
+    from crawler.frontier.database import Frontier
+
+app = typer.Typer(help="The crawl.", no_args_is_help=True, add_completion=False)
+
+SOURCE = "seed"
+Name = Annotated[str, typer.Argument(metavar="NAME", help="An origin (https://example.org), host or domain.")]
+Reason = Annotated[str, typer.Option(help="Why, in one line; it is kept.")]
+Actor = Annotated[str, typer.Option(help="Who does it; it is kept.")]
+IsJson = Annotated[bool, typer.Option("--json", help="One JSON object.")]
+
+
+@app.command()
+def seeds(
+    urls: Annotated[list[str] | None, typer.Argument(metavar="[URL]...", help="URLs to begin with.")] = None,
+    *,
+    actor: Actor,
+    file: Annotated[Path | None, typer.Option(help="A file with a URL a line.", exists=True, dir_okay=False)] = None,
+    priority: Annotated[int, typer.Option(min=0, max=1_000, help="Worth as many minutes of waiting.")] = 0,
+    class_name: Annotated[str, typer.Option("--class", help=f"{', '.join(CLASS_SHARES)}.")] = DEFAULT_CLASS,
+    is_json: Annotated[bool, typer.Option("--json", help="A JSON object a URL.")] = False,
+) -> None:
+    """Add URLs. Bad ones are refused, each with its reason, the others taken in; ends with 1 if all were refused."""
+    from crawler.frontier.adding import Added, Candidate, add_urls, refuse
+    from crawler.urls import UrlRefusedError, normalise
+
+    lines = file.read_text(encoding="utf-8").splitlines() if file is not None else []
+    named = [*(urls or ()), *(line.strip() for line in lines if line.strip())]
+    if not named:
+        raise UsageError("no URL", "URLs, or a file of them", "give some")
+    done: list[Added] = []
+    with _frontier() as frontier:
+        candidates = []
+        for raw in named:
+            try:
+                candidates.append(Candidate(normalise(raw), raw, SOURCE, priority, 0, class_name))
+            except UrlRefusedError as error:
+                refuse(frontier, raw, error.reason, SOURCE)
+                done.append(Added(raw, "refused", error.reason))
+        done += add_urls(frontier, candidates, actor)
+    if is_json:
+        for one in done:
+            print_json(one._asdict())
+    else:
+        print_table(("url", "outcome", "reason"), [(one.url, one.outcome, one.reason or None) for one in done])
+    if all(one.outcome == "refused" for one in done):
+        raise typer.Exit(1)
+
+
+@app.command()
+def status(name: Name, is_json: IsJson = False) -> None:
+    """Show how an origin, host or domain stands: URLs by state, its gap, its switch, its suppressions."""
+    from crawler.frontier.reading import status_of
+
+    with _frontier() as frontier:
+        found = status_of(frontier, name)
+    if is_json:
+        origins = [_timed(one._asdict()) for one in found.origins]
+        suppressions = [_timed(one) for one in found.suppressions]
+        print_json(found._asdict() | {"origins": origins, "suppressions": suppressions})
+        return
+    rows = [
+        (
+            *(one.origin, one.switch, one.class_name, _counts(one.url_counts)),
+            f"{one.in_flight_count} of {one.in_flight_cap}",
+            *(_seconds(one.gap_micros), _at(one.claimable_at), _at(one.oldest_ready_at), one.failure_count),
+        )
+        for one in found.origins
+    ]
+    columns = ("origin", "switch", "class", "urls", "in flight", "gap s", "next", "oldest ready", "throttled")
+    print_table(columns, rows)
+    if found.suppressions:
+        _print_suppressions(found.suppressions)
+    if found.stale_commit_count:
+        warn(f"{found.stale_commit_count:,} commits came too late and changed nothing")
+
+
+@app.command()
+def why(url: Annotated[str, typer.Argument(metavar="URL")], is_json: IsJson = False) -> None:
+    """Explain one URL: what keeps it from being fetched now, and everything that happened to it."""
+    from crawler.frontier.reading import why as explain
+    from crawler.urls import normalise
+
+    with _frontier() as frontier:
+        told = explain(frontier, normalise(url))
+    if is_json:
+        chains = ("events", "origin_events", "refusals", "suppressions")
+        print_json(told._asdict() | {name: [_timed(one) for one in getattr(told, name)] for name in chains})
+        return
+    out.print(f"{told.url}: {told.state or 'not known'}", markup=False)
+    for obstacle in told.obstacles:
+        out.print(f"  {obstacle}", markup=False)
+    if told.state in {"ready", "waiting"} and not told.obstacles:
+        out.print("  nothing: the next claim may take it", markup=False)
+    rows = [(_at(e["happened_at"]), e["state"], e["reason"], e["actor"], e["fence"], e["detail"]) for e in told.events]
+    print_table(("when", "became", "why", "by", "fence", "detail"), rows, title="URL")
+    origin_rows = [
+        (_at(e["happened_at"]), e["event"], e["reason"], e["actor"], _at(e["until_at"])) for e in told.origin_events
+    ]
+    print_table(("when", "what", "why", "by", "until"), origin_rows, title="Origin")
+    if told.refusals:
+        refused = [(_at(e["refused_at"]), e["reason"], e["source"], e["suppression_id"]) for e in told.refusals]
+        print_table(("when", "why", "named by", "suppression"), refused, title="Refused")
+    if told.suppressions:
+        _print_suppressions(told.suppressions)
+
+
+@app.command()
+def pause(name: Name, reason: Reason, actor: Actor) -> None:
+    """Claim nothing more of an origin, host or domain; what is in flight ends."""
+    _switch(name, "paused", reason, actor)
+
+
+@app.command()
+def resume(name: Name, reason: Reason, actor: Actor) -> None:
+    """Take back a pause, a kill or a parking for a long Crawl-delay, which still holds."""
+    _switch(name, "open", reason, actor)
+
+
+@app.command()
+def kill(name: Name, reason: Reason, actor: Actor) -> None:
+    """Stop an origin, host or domain at once: leases are taken away too, and commit nothing."""
+    _switch(name, "killed", reason, actor)
+
+
+@app.command()
+def suppress(
+    kind: Annotated[SuppressionKind, typer.Argument(metavar="KIND", help="url, prefix, host, registrable_domain.")],
+    pattern: Annotated[str, typer.Argument(metavar="PATTERN", help="What opted out.")],
+    *,
+    reason: Reason,
+    verification: Annotated[str, typer.Option(help="How it was verified that they may ask for it; it is kept.")],
+    actor: Actor,
+    is_deleting: Annotated[bool, typer.Option("--delete", help="Then delete what the frontier keeps of it.")] = False,
+) -> None:
+    """Honour an opt-out: nothing that it covers is fetched from now on, for ever."""
+    from crawler.frontier.suppressing import OptOut, delete_suppressed
+    from crawler.frontier.suppressing import suppress as write
+    from crawler.patterns import normal_pattern
+
+    with _frontier() as frontier:
+        opt_out = OptOut(kind, normal_pattern(kind, pattern), reason, verification, actor)
+        suppression = write(frontier, opt_out)
+        note(f"suppression {suppression.suppression_id}: {suppression.kind} {suppression.pattern}")
+        if is_deleting:
+            counts = delete_suppressed(frontier, suppression.suppression_id, actor)
+            print_table(("data", "deleted"), counts.items())
+
+
+@app.command()
+def receipt(
+    origin: Annotated[str, typer.Argument(metavar="ORIGIN", help="Such as https://example.org.")],
+    from_: Annotated[str, typer.Option("--from", help="Start, such as 2026-01-31T13:00Z.")],
+    to: Annotated[str, typer.Option("--to", help="End, not part of the window.")],
+    is_json: IsJson = False,
+) -> None:
+    """Show how an origin was treated in a window, by the log of requests; ends with 1 if that was not polite."""
+    from crawler.frontier.requests import receipt_of
+
+    start, end = (instant(name, text, "2026-01-31T13:00Z") for name, text in (("--from", from_), ("--to", to)))
+    with _frontier() as frontier:
+        made = receipt_of(frontier, origin, to_unix_micros(start), to_unix_micros(end))
+    figures = {
+        "requests": made.request_count,
+        "smallest_gap_seconds": _seconds(made.smallest_gap_micros),
+        "gap_seconds": _seconds(made.gap_micros),
+        "most_in_flight": made.most_in_flight_count,
+        "in_flight_cap": made.in_flight_cap,
+        "rate_per_mille_of_cap": made.rate_per_mille_of_cap,
+        "answers_429": made.throttled_count,
+        "answers_5xx": made.server_error_count,
+        "no_answer": made.unanswered_count,
+        "is_polite": made.is_polite,
+    }
+    if is_json:
+        print_json({"origin": origin, "from": start, "to": end} | figures)
+    else:
+        print_table(("figure", "value"), figures.items(), title=f"{origin}, {format_utc(start)} to {format_utc(end)}")
+    if not made.is_polite:
+        raise typer.Exit(1)
+
+
+@contextmanager
+def _frontier() -> Iterator[Frontier]:
+    from crawler.frontier.database import frontier_of
+
+    frontier = frontier_of(load_settings())
+    try:
+        yield frontier
+    finally:
+        frontier.close()
+
+
+def _switch(name: str, switch: Literal["open", "paused", "killed"], reason: str, actor: str) -> None:
+    from crawler.frontier.switches import set_switch
+
+    with _frontier() as frontier:
+        for origin in set_switch(frontier, name, switch, reason=reason, actor=actor):
+            note(f"{origin} is {switch}")
+
+
+def _print_suppressions(found: list[dict[str, Any]]) -> None:
+    rows = [
+        (
+            *(one["suppression_id"], one["kind"], one["pattern"], one["reason"], one["verification"], one["actor"]),
+            *(_at(one["suppressed_at"]), one["refused_count"], sum(row["row_count"] for row in one["deletions"])),
+        )
+        for one in found
+    ]
+    columns = ("id", "kind", "pattern", "reason", "verified by", "by", "when", "refused", "rows deleted")
+    print_table(columns, rows, title="Suppressions")
+
+
+def _at(micros: int | None) -> datetime | None:
+    """An instant of the frontier; 0 is none."""
+    return from_unix_micros(micros) if micros else None
+
+
+def _seconds(micros: int | None) -> str | None:
+    return None if micros is None else f"{micros / 1_000_000:.3f}"
+
+
+def _timed(record: dict[str, Any]) -> dict[str, Any]:
+    """The record with its instants as such, and no bytes."""
+    timed = {name: _at(value) if name.endswith("_at") else value for name, value in record.items()}
+    return timed | {"deletions": [_timed(one) for one in record["deletions"]]} if "deletions" in record else timed
+
+
+def _counts(by_state: dict[str, int]) -> str:
+    return ", ".join(f"{count:,} {state}" for state, count in sorted(by_state.items()))

@@ -1,0 +1,196 @@
+"""What people ask of the frontier: how a domain stands, and why a URL was or was not fetched. Changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, func, select
+
+from crawler.frontier.adding import suppressions_over, url_key
+from crawler.frontier.database import Frontier, now_of
+from crawler.frontier.events import STALE_COMMIT
+from crawler.frontier.schema import BUCKETS, DELETIONS, ORIGIN_EVENTS, REFUSALS, SUPPRESSIONS, URL_EVENTS, URLS
+from crawler.frontier.switches import origins_named
+from domain.errors import UsageError
+from domain.frontier import UrlIdentity
+
+Record = dict[str, Any]
+
+
+class OriginStatus(NamedTuple):
+    """One origin: its bucket, and its URLs by state. Instants are microseconds since 1970."""
+
+    origin: str
+    switch: str
+    class_name: str
+    url_counts: dict[str, int]
+    in_flight_count: int
+    in_flight_cap: int
+    gap_micros: int
+    crawl_delay_micros: int | None
+    failure_count: int
+    claimable_at: int
+    oldest_ready_at: int | None
+    group: str | None
+
+
+class DomainStatus(NamedTuple):
+    """Everything under an origin, host or registrable domain, with the suppressions on it."""
+
+    origins: list[OriginStatus]
+    suppressions: list[Record]
+    stale_commit_count: int
+
+
+class Why(NamedTuple):
+    """One URL: what stands in its way now, and the whole chain of what happened to it and to its origin."""
+
+    url: str
+    state: str | None
+    obstacles: list[str]
+    events: list[Record]
+    origin_events: list[Record]
+    refusals: list[Record]
+    suppressions: list[Record]
+
+
+def status_of(frontier: Frontier, name: str) -> DomainStatus:
+    """How an origin, host or registrable domain stands. ``UsageError`` if nothing is known of it."""
+    with frontier.reading() as connection:
+        ids = origins_named(connection, name)
+        suppressions = _suppressions(connection, SUPPRESSIONS.c.pattern == name) + _suppressions(
+            connection, SUPPRESSIONS.c.origin.in_(select(BUCKETS.c.key).where(BUCKETS.c.bucket_id.in_(ids)))
+        )
+        if not ids and not suppressions:
+            raise UsageError(
+                f"nothing is known of {name!r}", "an origin, host or registrable domain", "add seeds first"
+            )
+        counts: dict[int, dict[str, int]] = {one: {} for one in ids}
+        oldest: dict[int, int] = {}
+        grouped = select(URLS.c.origin_id, URLS.c.state, func.count(), func.min(URLS.c.due_at))
+        for origin_id, state, count, due_at in connection.execute(
+            grouped.where(URLS.c.origin_id.in_(ids)).group_by(URLS.c.origin_id, URLS.c.state)
+        ):
+            counts[origin_id][state] = count
+            if state == "ready":
+                oldest[origin_id] = due_at
+        groups = BUCKETS.alias("groups")
+        rows = connection.execute(
+            select(BUCKETS, groups.c.key.label("group_key"))
+            .outerjoin(groups, groups.c.bucket_id == BUCKETS.c.group_id)
+            .where(BUCKETS.c.bucket_id.in_(ids))
+            .order_by(BUCKETS.c.key)
+        ).mappings()
+        origins = [_origin(row, counts[row["bucket_id"]], oldest.get(row["bucket_id"])) for row in rows]
+        stale = select(func.count()).select_from(URL_EVENTS).join(URLS, URLS.c.url_id == URL_EVENTS.c.url_id)
+        is_stale_here = (URL_EVENTS.c.reason == STALE_COMMIT) & URLS.c.origin_id.in_(ids)
+        stale_count = connection.execute(stale.where(is_stale_here)).scalar_one()
+    return DomainStatus(origins, suppressions, stale_count)
+
+
+def why(frontier: Frontier, identity: UrlIdentity) -> Why:
+    """The whole chain of decisions about one URL, oldest first. Answers for unknown and for deleted URLs too."""
+    key = url_key(identity.url)
+    with frontier.reading() as connection:
+        now = now_of(connection)
+        url = connection.execute(select(URLS).where(URLS.c.url_key == key)).mappings().first()
+        origin = (
+            connection.execute(select(BUCKETS).where(BUCKETS.c.kind == "origin", BUCKETS.c.key == identity.origin))
+            .mappings()
+            .first()
+        )
+        found = [one.suppression_id for one in suppressions_over(connection, [identity]) if one.covers(identity)]
+        suppressions = _suppressions(connection, SUPPRESSIONS.c.suppression_id.in_(found))
+        of_url = URL_EVENTS.c.url_id == (None if url is None else url["url_id"])
+        of_origin = ORIGIN_EVENTS.c.bucket_id == (None if origin is None else origin["bucket_id"])
+        return Why(
+            url=identity.url,
+            state=None if url is None else url["state"],
+            obstacles=_obstacles(connection, url, origin, suppressions, now),
+            events=_records(connection, select(URL_EVENTS).where(of_url).order_by(URL_EVENTS.c.event_id)),
+            origin_events=_records(
+                connection, select(ORIGIN_EVENTS).where(of_origin).order_by(ORIGIN_EVENTS.c.event_id)
+            ),
+            refusals=_records(
+                connection,
+                select(REFUSALS.c.reason, REFUSALS.c.suppression_id, REFUSALS.c.source, REFUSALS.c.refused_at)
+                .where(REFUSALS.c.url_key == key)
+                .order_by(REFUSALS.c.refusal_id),
+            ),
+            suppressions=suppressions,
+        )
+
+
+def _obstacles(
+    connection: Connection,
+    url: Mapping[Any, Any] | None,
+    origin: Mapping[Any, Any] | None,
+    suppressions: list[Record],
+    now: int,
+) -> list[str]:
+    """What keeps the URL from being claimed at this instant, in the order in which it is looked at."""
+    said = [f"suppressed by {one['kind']} {one['pattern']}: {one['reason']}" for one in suppressions]
+    if url is None or origin is None:
+        return said or ["not known: nobody has named it, or it was refused"]
+    if origin["switch"] != "open":
+        said.append(f"origin is {origin['switch']}")
+    match url["state"]:
+        case "ready":
+            ahead = connection.execute(
+                select(func.count()).where(
+                    URLS.c.origin_id == url["origin_id"], URLS.c.state == "ready", URLS.c.rank_at < url["rank_at"]
+                )
+            ).scalar_one()
+            said += [f"{ahead} URLs of its origin come first"] if ahead else []
+        case "waiting":
+            said.append(f"its time comes in {_seconds(url['due_at'] - now)} s")
+        case "leased":
+            said.append(f"held by {url['lease_owner'] or 'nobody, since its lease was taken away'}")
+        case state:
+            said.append(f"{state}: {url['reason']}")
+    if origin["in_flight_count"] >= origin["in_flight_cap"]:
+        said.append(f"{origin['in_flight_count']} of {origin['in_flight_cap']} requests of its origin are in flight")
+    if origin["claimable_at"] > now:
+        rest = "throttled origin rests" if origin["failure_count"] else "gap of its origin runs"
+        said.append(f"{rest} for {_seconds(origin['claimable_at'] - now)} s more")
+    return said
+
+
+def _seconds(micros: int) -> int:
+    return -(-micros // 1_000_000)
+
+
+def _origin(row: Mapping[Any, Any], counts: dict[str, int], oldest: int | None) -> OriginStatus:
+    return OriginStatus(
+        origin=row["key"],
+        switch=row["switch"],
+        class_name=row["class_name"],
+        url_counts=counts,
+        in_flight_count=row["in_flight_count"],
+        in_flight_cap=row["in_flight_cap"],
+        gap_micros=row["gap_micros"],
+        crawl_delay_micros=row["crawl_delay_micros"],
+        failure_count=row["failure_count"],
+        claimable_at=row["claimable_at"],
+        oldest_ready_at=oldest,
+        group=row["group_key"],
+    )
+
+
+def _suppressions(connection: Connection, condition: Any) -> list[Record]:
+    """Suppressions with how often each refused a URL, and what was deleted under it."""
+    found = _records(connection, select(SUPPRESSIONS).where(condition).order_by(SUPPRESSIONS.c.suppression_id))
+    for one in found:
+        of_it = REFUSALS.c.suppression_id == one["suppression_id"]
+        one["refused_count"] = connection.execute(select(func.count()).where(of_it)).scalar_one()
+        audit = select(DELETIONS.c.data_class, DELETIONS.c.row_count, DELETIONS.c.actor, DELETIONS.c.deleted_at)
+        one["deletions"] = _records(
+            connection,
+            audit.where(DELETIONS.c.suppression_id == one["suppression_id"]).order_by(DELETIONS.c.deletion_id),
+        )
+    return found
+
+
+def _records(connection: Connection, query: Any) -> list[Record]:
+    return [dict(row) for row in connection.execute(query).mappings()]
