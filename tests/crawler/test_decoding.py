@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import tracemalloc
 import zlib
 
@@ -44,6 +45,7 @@ def _decoded(header: str, *pieces: bytes) -> bytes:
         ("gzip", gzip.compress(TEXT) + b"padding"),
         ("deflate, gzip ,zstd", zstandard.compress(gzip.compress(zlib.compress(TEXT)))),
     ],
+    ids=itertools.count(),
 )
 @given(st.data())
 def test_any_cut_gives_the_same_body(header: str, packed: bytes, data: st.DataObject) -> None:
@@ -69,6 +71,7 @@ def test_unknown_or_too_many_codings(header: str) -> None:
         ("gzip", gzip.compress(b"") * (MAX_MEMBERS_COUNT + 1)),
         ("zstd", zstandard.compress(b"") * (MAX_MEMBERS_COUNT + 1)),
     ],
+    ids=itertools.count(),
 )
 def test_what_is_not_what_it_says(header: str, packed: bytes) -> None:
     with pytest.raises(BadCodingError):
