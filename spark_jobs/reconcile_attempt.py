@@ -15,8 +15,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.reconcile_count import DayCount, of_hours, read_table
-from spark_jobs.transforms.count import count_by_key
 from spark_jobs.transforms.dedup import POSITION
+from spark_jobs.transforms.digest import WORDS
 from warehouse.spark.append import append_rows
 from warehouse.table import Table
 from warehouse.tables.click_exclusions import CLICK_EXCLUSIONS
@@ -36,7 +36,7 @@ def new_attempt_id(at: datetime) -> str:
 
 def counts_of(count: DayCount) -> DataFrame:
     """Billable clicks by the live key, minute by minute."""
-    return count_by_key(count.billable)
+    return count.counts.drop(*WORDS)
 
 
 def exclusions_of(count: DayCount) -> DataFrame:

@@ -5,7 +5,7 @@ Belongs here: the one grouping that stream and batch share.
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from warehouse.tables import LIVE_CLICKS_MINUTE
@@ -16,9 +16,12 @@ HOUR_PARTITION = LIVE_CLICKS_MINUTE.partition_by
 """click_date, click_hour"""
 
 
-def count_by_key(clicks: DataFrame) -> DataFrame:
-    """LIVE_KEY, HOUR_PARTITION, ``clicks`` LONG; one row a key. ``clicks``: one row a click to be counted."""
-    return clicks.groupBy(*LIVE_KEY, *HOUR_PARTITION).agg(F.count(F.lit(1)).alias("clicks"))
+def count_by_key(clicks: DataFrame, *also: Column) -> DataFrame:
+    """LIVE_KEY, HOUR_PARTITION, ``clicks`` LONG and what is to be aggregated ``also``; one row a key.
+
+    ``clicks``: one row a click to be counted.
+    """
+    return clicks.groupBy(*LIVE_KEY, *HOUR_PARTITION).agg(F.count(F.lit(1)).alias("clicks"), *also)
 
 
 def partial_counts(clicks: DataFrame, log: int) -> DataFrame:

@@ -12,20 +12,26 @@ from domain.seals import DIGEST_WORDS
 
 WORD_HEX_DIGITS = 8
 _MODULUS = 1 << 32
+_LOW = _MODULUS - 1
+_PAIRS = tuple(f"pair_{index}" for index in range(DIGEST_WORDS // 2))
+WORDS = tuple(f"word_{index}" for index in range(DIGEST_WORDS))
 _LINE = ("log", "partition", "offset", "impression_id", "ad_id", "advertiser_id", "campaign_id")
 
 
-def sum_digest_words(billable: DataFrame, by: str) -> DataFrame:
-    """Per group ``digest``: the eight sums as 64 hex digits; and ``digested_clicks``, how many clicks went in.
+def with_digest_words(billable: DataFrame) -> DataFrame:
+    """``billable``, one row a click, with the eight words of its hash: LONG ``word_0`` to ``word_7``."""
+    hashed = billable.withColumn("sha", F.sha2(_line(), 256))
+    return hashed.withColumns(_pairs()).withColumns(_words()).drop("sha", *_PAIRS)
 
-    ``billable``: one row a billable click. A group without clicks has no row.
-    """
-    hashed = billable.select(by, F.sha2(_line(), 256).alias("sha"))
-    words = [_word(index).alias(f"word_{index}") for index in range(DIGEST_WORDS)]
-    sums = [(F.sum(f"word_{index}") % _MODULUS).alias(f"word_{index}") for index in range(DIGEST_WORDS)]
-    summed = hashed.select(by, *words).groupBy(by).agg(F.count(F.lit(1)).alias("digested_clicks"), *sums)
-    digits = [F.lower(F.lpad(F.hex(f"word_{index}"), WORD_HEX_DIGITS, "0")) for index in range(DIGEST_WORDS)]
-    return summed.select(by, "digested_clicks", F.concat(*digits).alias("digest"))
+
+def word_sums() -> list[Column]:
+    """Aggregates that add words up, under the words' own names: sums can be added up again."""
+    return [(F.sum(name) % _MODULUS).alias(name) for name in WORDS]
+
+
+def digest_of_sums() -> Column:
+    """The eight sums as 64 hex digits."""
+    return F.concat(*(F.lower(F.lpad(F.hex(name), WORD_HEX_DIGITS, "0")) for name in WORDS))
 
 
 def _line() -> Column:
@@ -33,6 +39,12 @@ def _line() -> Column:
     return F.concat_ws("|", *(F.col(name).cast("string") for name in _LINE), minute, "country", "device")
 
 
-def _word(index: int) -> Column:
-    digits = F.substring("sha", index * WORD_HEX_DIGITS + 1, WORD_HEX_DIGITS)
-    return F.conv(digits, 16, 10).cast("bigint")
+def _pairs() -> dict[str, Column]:
+    """Two words in a LONG each: half as many conversions as one word each, and those are what costs."""
+    digits = (F.substring("sha", index * 2 * WORD_HEX_DIGITS + 1, 2 * WORD_HEX_DIGITS) for index in range(len(_PAIRS)))
+    return {name: F.conv(of_pair, 16, -10).cast("bigint") for name, of_pair in zip(_PAIRS, digits, strict=True)}
+
+
+def _words() -> dict[str, Column]:
+    halves = [half for name in _PAIRS for half in (F.shiftrightunsigned(name, 32), F.col(name).bitwiseAND(_LOW))]
+    return dict(zip(WORDS, halves, strict=True))

@@ -102,6 +102,7 @@ def _sql_conf(settings: Settings) -> dict[str, str]:
         "spark.sql.shuffle.partitions": str(settings.shuffle_partitions),
         "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",  # the default, INT96, has no statistics in files
         "spark.python.sql.dataFrameDebugging.enabled": "false",  # looks up the caller of every column operation
+        "spark.sql.inMemoryColumnarStorage.compressed": "false",  # choosing encodings costs more than it saves
         "spark.databricks.delta.snapshotPartitions": str(SNAPSHOT_PARTITIONS),
         "spark.delta.logStore.file.impl": "io.delta.storage.LocalLogStore",  # the default starts a process per file
     }

@@ -11,7 +11,16 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.transforms.dedup import LookBack, find_winners, is_old, look_up_copies
+from spark_jobs.transforms.dedup import (
+    LookBack,
+    copies_in_reach,
+    copies_since,
+    crowded_keys,
+    find_winners,
+    key,
+    look_up_copies,
+    old_keys,
+)
 
 pytestmark = pytest.mark.spark
 
@@ -95,13 +104,13 @@ def identities(spark: SparkSession, *rows: tuple[bytes, timedelta, timedelta | N
     )
 
 
-def looked_up(spark: SparkSession, copies: DataFrame, old_clicks: int) -> list[int]:
-    """Offsets of the copies that are looked at for the clicks logged at AT."""
-    clicks = copies.where(F.col("logged_at") == F.lit(AT)).withColumn("click_hour", F.lit(10))
-    clicks = clicks.withColumn("is_old", is_old())
-    assert clicks.where("is_old").count() == old_clicks
-    span = LookBack(AT, AT, old_clicks, DAYS)
-    return sorted(row["offset"] for row in look_up_copies(copies, clicks, span, CUT).collect())
+def reached(copies: DataFrame, old_clicks: int) -> list[int]:
+    """Offsets of the copies in reach of the clicks logged at AT."""
+    span = LookBack(AT, AT, DAYS)
+    near, far = copies_since(copies, span)
+    old = old_keys(near, span)
+    assert old.count() == old_clicks
+    return sorted(row["offset"] for row in copies_in_reach(near, far, old).collect())
 
 
 @pytest.mark.parametrize("is_broadcast", [True, False])
@@ -109,29 +118,46 @@ def test_only_old_clicks_are_looked_up_further_back(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch, is_broadcast: bool
 ) -> None:
     if not is_broadcast:
-        monkeypatch.setattr("spark_jobs.transforms.dedup.BROADCAST_CLICKS", 0)
+        monkeypatch.setattr("spark_jobs.transforms.dedup.BROADCAST_KEYS", 0)
     hour, minute, none = timedelta(hours=1), timedelta(minutes=1), timedelta(0)
     copies = identities(
         spark,
         *[(b"recent", none, 30 * minute), (b"recent", 20 * minute, 30 * minute)],
         *[(b"old", none, 50 * hour), (b"old", 40 * hour, 50 * hour), (b"old", DAYS + minute, DAYS + hour)],
         *[(b"opaque", none, None), (b"opaque", DAYS, None)],
-        *[(b"nobody asks", none - minute, None), (b"nobody asks", 3 * hour, None)],
+        *[(b"too late", none - minute, None), (b"nobody asks", 3 * hour, None)],
     )
-    assert looked_up(spark, copies, old_clicks=2) == [0, 1, 2, 3, 5, 6]
+    assert reached(copies, old_clicks=2) == [0, 1, 2, 3, 5, 6]
 
 
 def test_an_id_that_claims_the_future_hides_nothing(spark: SparkSession) -> None:
     """Whoever can choose ids would mint them two days ahead, click, and click again when the time has come."""
     two_days, minutes = timedelta(days=2), timedelta(minutes=10)
     copies = identities(spark, (b"forged", two_days, minutes), (b"forged", timedelta(0), minutes))
-    assert looked_up(spark, copies, old_clicks=0) == [0, 1]
+    assert reached(copies, old_clicks=0) == [0, 1]
+
+
+def test_who_is_plainly_alone(spark: SparkSession) -> None:
+    """A click whose only copy stands elsewhere has no row of its own, and is not taken for unique."""
+    copies = identities(
+        spark, *[(name, timedelta(0), None) for name in (b"alone", b"twice", b"twice", b"elsewhere", b"nobody asks")]
+    )
+    clicks = copies.where("offset < 3").unionByName(
+        identities(spark, *[(name, timedelta(0), None) for name in (b"elsewhere", b"gone")])
+    )
+    found = crowded_keys(clicks.withColumn("key", key()), copies.withColumn("key", key()))
+    crowded = clicks.withColumn("key", key()).join(found, "key", "left_semi").select("identity").distinct().collect()
+    assert {bytes(row["identity"]) for row in crowded} == {b"twice", b"elsewhere", b"gone"}
+
+
+def test_a_click_twice_in_raw_is_not_alone(spark: SparkSession) -> None:
+    copies = identities(spark, (b"a", timedelta(0), None)).withColumn("key", key())
+    assert crowded_keys(copies.unionByName(copies), copies).count() == 1
 
 
 def test_copies_beyond_the_cut_do_not_exist(spark: SparkSession) -> None:
     """Law 6: a seal is a function of raw up to the cut, in the look-back too."""
     copies = identities(spark, (b"a", timedelta(0), None), (b"a", timedelta(minutes=1), None))
-    clicks = copies.where("offset = 0").withColumns({"click_hour": F.lit(10), "is_old": F.lit(True)})
-    span = LookBack(AT, AT, 1, DAYS)
-    found = look_up_copies(copies, clicks, span, {10: {"1:0": 1}}).collect()
+    clicks = copies.where("offset = 0").withColumn("click_hour", F.lit(10))
+    found = look_up_copies(copies, clicks, {10: {"1:0": 1}}).collect()
     assert [row["offset"] for row in found] == [0]
