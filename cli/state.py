@@ -16,12 +16,14 @@ from domain.finality import final_until
 from domain.seals import current_seals
 from domain.settings import Settings
 from spark_jobs.planning import plan
+from spark_jobs.stream_params import LOCK as STREAM_LOCK
 from warehouse.layout import TableMissingError, open_table
 from warehouse.locks import is_locked
 from warehouse.logs import LogRow, TopicRecreatedError, current_log
 from warehouse.marks import Mark, read_marks
 from warehouse.publications import latest_publication
 from warehouse.seals import read_seals
+from warehouse.stream_state import StreamState, read_stream_state
 
 CREATED_BY_VERSION = 0
 """The first version of a table is its creation, without rows."""
@@ -72,6 +74,7 @@ class State:
     live_logged_at: datetime | None
     final_until: datetime | None
     next_seal: NextSeal | None
+    stream: StreamState
 
 
 def read_state(settings: Settings, at: datetime) -> State:
@@ -93,6 +96,7 @@ def read_state(settings: Settings, at: datetime) -> State:
         live_logged_at=max(live_times, default=None),
         final_until=publication.final_until if publication else None,
         next_seal=_next_seal(settings, at, log_problem) if log else None,
+        stream=read_stream_state(settings, at, is_locked(settings, STREAM_LOCK)),
     )
 
 
