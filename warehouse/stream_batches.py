@@ -21,7 +21,6 @@ from warehouse.ledger import keep_few_files
 from warehouse.schema import arrow_rows
 from warehouse.tables.stream_batches import STREAM_BATCHES
 
-
 _ORDER = [(name, "ascending") for name in ("ended_at", "query", "batch_id")]
 
 
