@@ -5,7 +5,7 @@ Belongs here: asking, and leaving out what cannot be asked at the moment. What t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time
 
 from cli.checks import listener_of
@@ -27,6 +27,8 @@ from warehouse.stream_state import StreamState, read_stream_state
 
 CREATED_BY_VERSION = 0
 """The first version of a table is its creation, without rows."""
+BATCHES_SHOWN = 5
+"""Of each query."""
 
 
 @dataclass(frozen=True)
@@ -96,8 +98,15 @@ def read_state(settings: Settings, at: datetime) -> State:
         live_logged_at=max(live_times, default=None),
         final_until=publication.final_until if publication else None,
         next_seal=_next_seal(settings, at, log_problem) if log else None,
-        stream=read_stream_state(settings, at, is_locked(settings, STREAM_LOCK)),
+        stream=_stream(settings, at),
     )
+
+
+def _stream(settings: Settings, at: datetime) -> StreamState:
+    """With the last few batches only, those of one query after those of the other."""
+    state = read_stream_state(settings, at, is_locked(settings, STREAM_LOCK))
+    of_query = ([b for b in state.batches if b.query == query] for query in sorted({b.query for b in state.batches}))
+    return replace(state, batches=[batch for batches in of_query for batch in batches[-BATCHES_SHOWN:]])
 
 
 def _processes(settings: Settings) -> list[ProcessState]:

@@ -13,7 +13,7 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 @dataclass(frozen=True)
 class Gauge:
-    """A value that goes up and down. The name ends in its unit; ``meaning`` is one line."""
+    """A value that goes up and down. The name ends in its unit, or says what is counted; ``meaning`` is one line."""
 
     name: str
     meaning: str

@@ -9,7 +9,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow.dataset as ds
 from deltalake import write_deltalake
@@ -21,7 +21,11 @@ from warehouse.ledger import keep_few_files
 from warehouse.schema import arrow_rows
 from warehouse.tables.stream_batches import STREAM_BATCHES
 
-_ORDER = [(name, "ascending") for name in ("ended_at", "query", "batch_id")]
+_ORDER: list[tuple[str, Literal["ascending", "descending"]]] = [
+    ("ended_at", "ascending"),
+    ("query", "ascending"),
+    ("batch_id", "ascending"),
+]
 
 
 def append_batches(settings: Settings, batches: Sequence[StreamBatch]) -> None:

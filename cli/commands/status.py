@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from domain.stream_batches import Forecast, StreamBatch
     from warehouse.stream_state import StreamState
 
-BATCHES_SHOWN = 5
-"""Of each query; ``--json`` has those of the last hour."""
-
 
 def status(
     is_json: Annotated[bool, typer.Option("--json", help="One JSON object instead of tables.")] = False,
@@ -62,11 +59,9 @@ def _show(state: State) -> None:
 
 
 def _show_batches(stream: StreamState) -> None:
-    queries = sorted({batch.query for batch in stream.batches})
-    last = [[b for b in stream.batches if b.query == query][-BATCHES_SHOWN:] for query in queries]
-    if last:
+    if stream.batches:
         columns = ("query", "ended", "s", "slowest", "in", "quarantined", "duplicate", "late", "already", "counted")
-        print_table(columns, (_batch_row(batch) for batches in last for batch in batches))
+        print_table(columns, map(_batch_row, stream.batches))
 
 
 def _batch_row(batch: StreamBatch) -> tuple[object, ...]:

@@ -35,12 +35,12 @@ FRESHNESS = Gauge(
     "tallystick_stream_freshness_seconds",
     "broker append to visible, clicks counted in the last ten minutes: quantiles from above, worst exact",
 )
-ALERTS = Gauge("tallystick_stream_alerts_count", "reasons for somebody to look, as status prints them")
-RECORDS = Gauge("tallystick_stream_recent_records_count", "what became of the records of the last ten minutes")
+ALERTS = Gauge("tallystick_stream_alerts", "reasons for somebody to look, as status prints them")
+RECORDS = Gauge("tallystick_stream_recent_records", "what became of the records of the last ten minutes")
 ENDED_AT = Gauge("tallystick_stream_last_batch_timestamp_seconds", "when the last batch ended")
 DURATION = Gauge("tallystick_stream_last_batch_seconds", "how long the last batch took")
 STAGE = Gauge("tallystick_stream_last_batch_stage_seconds", "how long each stage of the last batch took")
-STATE_COUNT = Gauge("tallystick_stream_state_rows_count", "rows in the state store after the last batch")
+STATE_COUNT = Gauge("tallystick_stream_state_rows", "rows in the state store after the last batch")
 STATE_BYTES = Gauge("tallystick_stream_state_bytes", "memory of the state store after the last batch")
 WATERMARK = Gauge("tallystick_stream_watermark_timestamp_seconds", "event time up to which state is forgotten")
 

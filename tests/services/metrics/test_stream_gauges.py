@@ -61,15 +61,15 @@ tallystick_stream_overdue_events 2
 tallystick_stream_level_timestamp_seconds{query="live"} 1777809600.0
 tallystick_stream_freshness_seconds{bound="best"} 4.0
 tallystick_stream_freshness_seconds{bound="p99"} 8.0
-tallystick_stream_alerts_count 1
-tallystick_stream_recent_records_count{query="archive",outcome="in"} 100
-tallystick_stream_recent_records_count{query="live",outcome="in"} 200
-tallystick_stream_recent_records_count{query="live",outcome="duplicate"} 20
-tallystick_stream_recent_records_count{query="live",outcome="counted"} 140
+tallystick_stream_alerts 1
+tallystick_stream_recent_records{query="archive",outcome="in"} 100
+tallystick_stream_recent_records{query="live",outcome="in"} 200
+tallystick_stream_recent_records{query="live",outcome="duplicate"} 20
+tallystick_stream_recent_records{query="live",outcome="counted"} 140
 tallystick_stream_last_batch_timestamp_seconds{query="live"} 1777809570.0
 tallystick_stream_last_batch_seconds{query="live"} 4.0
 tallystick_stream_last_batch_stage_seconds{query="live",stage="merge"} 2.5
-tallystick_stream_state_rows_count{query="live"} 80
+tallystick_stream_state_rows{query="live"} 80
 tallystick_stream_state_bytes{query="live"} 4096
 """
 
@@ -85,5 +85,5 @@ def test_what_is_not_known_is_left_out() -> None:
     assert [line for line in text.splitlines() if not line.startswith("#")] == [
         "tallystick_stream_is_running 0",
         "tallystick_log_answers 0",
-        "tallystick_stream_alerts_count 0",
+        "tallystick_stream_alerts 0",
     ]
