@@ -11,12 +11,12 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any, Literal
 
-import pyarrow.dataset as ds
 from deltalake import write_deltalake
 
+from domain.buckets import format_utc
 from domain.settings import Settings
 from domain.stream_batches import StreamBatch
-from warehouse.layout import dataset_of, open_table
+from warehouse.layout import open_table, rows_of
 from warehouse.ledger import keep_few_files
 from warehouse.schema import arrow_rows
 from warehouse.tables.stream_batches import STREAM_BATCHES
@@ -45,8 +45,8 @@ def append_batches(settings: Settings, batches: Sequence[StreamBatch]) -> None:
 
 def batches_since(settings: Settings, since: datetime) -> list[StreamBatch]:
     """The batches that ended at or after ``since``, in the order of their ends."""
-    is_asked = (ds.field("batch_date") >= since.date()) & (ds.field("ended_at") >= since)
-    records = dataset_of(open_table(settings, STREAM_BATCHES.name)).to_table(filter=is_asked)
+    is_asked = f"batch_date >= '{since.date()}' AND ended_at >= '{format_utc(since)}'"
+    records = rows_of(open_table(settings, STREAM_BATCHES.name), is_asked)
     return [_batch(record) for record in records.sort_by(_ORDER).to_pylist()]
 
 
