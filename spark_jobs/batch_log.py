@@ -119,7 +119,7 @@ def _observed(progress: Mapping[str, Any], name: str) -> dict[str, Any]:
 def _lag(progress: Mapping[str, Any], next_offsets: Mapping[int, int]) -> dict[int, int]:
     """From the log's ends that Spark asked for when it planned the batch: no question of our own."""
     (source,) = progress["sources"]
-    ends = {int(p): end for topic in (source["latestOffset"] or {}).values() for p, end in topic.items()}
+    ends = {int(p): end for topic in (source.get("latestOffset") or {}).values() for p, end in topic.items()}
     return {p: max(end - next_offsets.get(p, 0), 0) for p, end in sorted(ends.items())}
 
 

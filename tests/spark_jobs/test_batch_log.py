@@ -78,8 +78,9 @@ def test_a_batch_without_records_is_all_zeros() -> None:
     assert row.watermark_at is None
 
 
-def test_a_log_whose_end_spark_did_not_ask_for_has_no_lag() -> None:
-    assert stream_batch("live", 1, LIVE, PROGRESS | {"sources": [{"latestOffset": None}]}).lag_events == {}
+@pytest.mark.parametrize("told", [{"latestOffset": None}, {}])
+def test_a_log_whose_end_spark_did_not_ask_for_has_no_lag(told: dict[str, None]) -> None:
+    assert stream_batch("live", 1, LIVE, PROGRESS | {"sources": [told]}).lag_events == {}
 
 
 def test_many_batches_are_one_commit(settings: Settings) -> None:
