@@ -9,8 +9,10 @@ from typing import Any
 import dagster as dg
 
 from domain.settings import Settings
+from domain.stream_batches import ended_within, freshness_of
 from warehouse.layout import open_table, table_uri
 from warehouse.row_counts import count_rows
+from warehouse.stream_state import recent_batches
 from warehouse.tables import TABLES
 
 
@@ -47,3 +49,16 @@ def table_metadata(settings: Settings, name: str, hours: list[datetime] | None =
     if hours is not None:
         rows["dagster/partition_row_count"] = count_rows(settings, name, hours)
     return {**rows, "delta_version": open_table(settings, name).version(), "path": table_uri(settings, name)}
+
+
+def stream_metadata(settings: Settings, query: str, at: datetime) -> Mapping[str, Any]:
+    """Of one query's batches of the ten minutes before ``at``: how many, what they read, the last one, freshness."""
+    batches = [batch for batch in ended_within(recent_batches(settings, at), at) if batch.query == query]
+    found: dict[str, Any] = {"recent_batches": len(batches), "recent_records": sum(b.in_count for b in batches)}
+    if batches:
+        last = batches[-1]
+        found |= {"last_batch_ended_at": dg.MetadataValue.timestamp(last.ended_at), "last_stages": last.stage_seconds}
+    freshness = freshness_of(batches)
+    if freshness is not None:
+        found |= {"freshness_p99_seconds": freshness.p99_seconds, "freshness_worst_seconds": freshness.worst_seconds}
+    return found

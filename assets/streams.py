@@ -9,14 +9,18 @@ from collections.abc import Iterator
 import dagster as dg
 
 from assets.command_line import CommandLine
-from assets.metadata import table_metadata, table_spec
+from assets.metadata import stream_metadata, table_metadata, table_spec
 from assets.partitions import DAY_OF_HOURS, HOURLY, hours_of
 from spark_jobs.stream_params import LOCK
 from warehouse.catch_up import wait_until_caught_up
+from warehouse.clock import now
 from warehouse.locks import is_locked
+from warehouse.marks import ARCHIVE_QUERY, LIVE_QUERY
 from warehouse.settings import load_settings
 
-NAMES = ("raw_clicks", "live_clicks_minute")
+QUERY_OF = {"raw_clicks": ARCHIVE_QUERY, "live_clicks_minute": LIVE_QUERY}
+"""Which query writes an asset's table, and so whose batches it reports."""
+NAMES = tuple(QUERY_OF)
 
 
 @dg.multi_asset(
@@ -34,5 +38,6 @@ def streams(context: dg.AssetExecutionContext, command_line: CommandLine) -> Ite
         wait_until_caught_up(settings)
     else:
         command_line.run(context, "stream", "--once")
-    for name in NAMES:
-        yield dg.MaterializeResult(asset_key=name, metadata=table_metadata(settings, name, hours_of(context)))
+    for name, query in QUERY_OF.items():
+        metadata = {**table_metadata(settings, name, hours_of(context)), **stream_metadata(settings, query, now())}
+        yield dg.MaterializeResult(asset_key=name, metadata=metadata)

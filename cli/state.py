@@ -5,7 +5,7 @@ Belongs here: asking, and leaving out what cannot be asked at the moment. What t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time
 
 from cli.checks import listener_of
@@ -16,15 +16,19 @@ from domain.finality import final_until
 from domain.seals import current_seals
 from domain.settings import Settings
 from spark_jobs.planning import plan
+from spark_jobs.stream_params import LOCK as STREAM_LOCK
 from warehouse.layout import TableMissingError, open_table
 from warehouse.locks import is_locked
 from warehouse.logs import LogRow, TopicRecreatedError, current_log
 from warehouse.marks import Mark, read_marks
 from warehouse.publications import latest_publication
 from warehouse.seals import read_seals
+from warehouse.stream_state import StreamState, read_stream_state
 
 CREATED_BY_VERSION = 0
 """The first version of a table is its creation, without rows."""
+BATCHES_SHOWN = 5
+"""Of each query."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +76,7 @@ class State:
     live_logged_at: datetime | None
     final_until: datetime | None
     next_seal: NextSeal | None
+    stream: StreamState
 
 
 def read_state(settings: Settings, at: datetime) -> State:
@@ -93,7 +98,15 @@ def read_state(settings: Settings, at: datetime) -> State:
         live_logged_at=max(live_times, default=None),
         final_until=publication.final_until if publication else None,
         next_seal=_next_seal(settings, at, log_problem) if log else None,
+        stream=_stream(settings, at),
     )
+
+
+def _stream(settings: Settings, at: datetime) -> StreamState:
+    """With the last few batches only, those of one query after those of the other."""
+    state = read_stream_state(settings, at, is_locked(settings, STREAM_LOCK))
+    of_query = ([b for b in state.batches if b.query == query] for query in sorted({b.query for b in state.batches}))
+    return replace(state, batches=[batch for batches in of_query for batch in batches[-BATCHES_SHOWN:]])
 
 
 def _processes(settings: Settings) -> list[ProcessState]:

@@ -52,6 +52,7 @@ class Settings:
     spark_driver_heap_mib: int = _setting(1_200, "heap of a Spark driver", (512, 262_144))
     shuffle_partitions: int = _setting(4, "Spark shuffle partitions; frozen into a checkpoint", (1, 10_000))
     trigger_seconds: int = _setting(5, "pause between two starts of a micro-batch", (0, 3_600))
+    freshness_alert_seconds: int = _setting(120, "a click that live shows later than this alerts", (1, 86_400))
     max_batch_events: int = _setting(200_000, "most events of one micro-batch", (1_000, 100_000_000))
     click_port: int = _setting(18310, "port of the click service", PORTS)
     metrics_port: int = _setting(18311, "port of the metrics API", PORTS)
@@ -109,6 +110,10 @@ class Settings:
     @property
     def late_bound(self) -> timedelta:
         return timedelta(seconds=self.late_bound_seconds)
+
+    @property
+    def freshness_alert(self) -> timedelta:
+        return timedelta(seconds=self.freshness_alert_seconds)
 
     @property
     def grace(self) -> timedelta:

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from pyspark.sql import Column, DataFrame, SparkSession, Window
+from pyspark.sql import Column, DataFrame, Row, SparkSession, Window
 from pyspark.sql import functions as F
 
 from domain.settings import Settings
 from spark_jobs.batch_guard import BatchGuard
+from spark_jobs.batch_log import BatchWork, ReadCounts
 from spark_jobs.stages import StageTimes
+from spark_jobs.transforms.batch_counts import read_counts
 from spark_jobs.transforms.lateness import literal_by_partition
 from spark_jobs.transforms.parse import click_date, click_hour, dimensions, identity, minted_at, parse_events
 from warehouse.held_offsets import held_offsets
@@ -52,30 +54,34 @@ class ArchiveBatches:
         """Where a query without a checkpoint goes on."""
         return {partition: mark.offset + 1 for partition, mark in self._marks.items()}
 
-    def __call__(self, records: DataFrame, batch_id: int) -> None:
+    def __call__(self, records: DataFrame, batch_id: int) -> BatchWork:
         self.stages.start_batch()
         ends = self.guard.end_offsets(batch_id)
         events = self._logged(parse_events(records, known_ads(self._spark, self._settings))).persist()
         try:
-            newest = self._append_all(events)
+            seen = self._append_all(events)
         finally:
             events.unpersist()
         with self.stages.stage("marks"):
-            self._move_marks(ends, newest)
+            self._move_marks(ends, {row["partition"]: row["logged_at"].astimezone(UTC) for row in seen})
+        read = _read(seen)
+        archived_count = sum(row[table.name] for row in seen for table in (RAW_CLICKS, QUARANTINED_CLICKS))
+        return BatchWork(ends, self.stages.batches[-1], read, already_count=read.in_count - archived_count)
 
-    def _append_all(self, events: DataFrame) -> dict[int, datetime]:
-        """Append to each table what it lacks; returns the newest logged_at per partition."""
+    def _append_all(self, events: DataFrame) -> list[Row]:
+        """Append to each table what it lacks; returns per partition what was seen: its newest logged_at, and counts."""
         lacking = {t.name: F.expr(_BELONGS[t.name]) & (F.col("offset") > self._own_mark(t)) for t in _TABLES}
         counts = [F.count_if(lacking[table.name]).alias(table.name) for table in _TABLES]
         with self.stages.stage("read_and_parse"):
-            seen = events.groupBy("partition").agg(F.max("logged_at").alias("logged_at"), *counts).collect()
+            aggregates = (F.max("logged_at").alias("logged_at"), *counts, *read_counts())
+            seen = events.groupBy("partition").agg(*aggregates).collect()
         for table, select in zip(_TABLES, (_raw_rows, _identity_rows, _quarantine_rows), strict=True):
             count = sum(row[table.name] for row in seen)
             if count:
                 with self.stages.stage(table.name):
                     append_rows(select(events.where(lacking[table.name])), self._settings, table)
             self.rows[table.name] += count
-        return {row["partition"]: row["logged_at"].astimezone(UTC) for row in seen}
+        return seen
 
     def _logged(self, events: DataFrame) -> DataFrame:
         """``logged_at``: the running maximum of append times in offset order, carried over from earlier batches."""
@@ -105,6 +111,13 @@ class ArchiveBatches:
         old = self._marks.get(partition)
         offset = max(end - 1, old.offset if old else -1)
         return Mark(ARCHIVE_QUERY, self._log, partition, offset, None, newest or (old.logged_at if old else None))
+
+
+def _read(seen: list[Row]) -> ReadCounts:
+    counts = (
+        sum(row[name] for row in seen) for name in ("in_count", "parsed_count", "quarantined_count", "click_count")
+    )
+    return ReadCounts(*counts, max((row["newest_appended_micros"] for row in seen), default=None))
 
 
 def _raw_rows(events: DataFrame) -> DataFrame:

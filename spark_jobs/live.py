@@ -17,10 +17,13 @@ from pyspark.sql import functions as F
 
 from domain.settings import Settings
 from spark_jobs.batch_guard import BatchGuard
+from spark_jobs.batch_log import FIRST_COPIES, READ, BatchWork, CountedClicks
 from spark_jobs.stages import StageTimes
+from spark_jobs.transforms.batch_counts import copy_count, read_counts
 from spark_jobs.transforms.count import LIVE_KEY, partial_counts
 from spark_jobs.transforms.lateness import is_in_hours, judge_lateness, literal_by_partition
 from spark_jobs.transforms.parse import click_date, click_hour, identity, minute, parse_events
+from warehouse.clock import now
 from warehouse.layout import table_uri
 from warehouse.marks import LIVE_QUERY, Mark, read_marks, write_marks
 from warehouse.spark.append import append_rows
@@ -33,14 +36,15 @@ def first_copies(records: DataFrame, known_ads: DataFrame, horizon: timedelta) -
 
     Event time is the append time, never a click server's clock. Spark keeps an identity for twice the delay, so the
     delay is half the horizon. Of copies in one batch the lowest offset wins, because a partition's order survives the
-    shuffle; that is Spark's habit, not its promise, and a test holds it.
+    shuffle; that is Spark's habit, not its promise, and a test holds it. What passes is counted on the way.
     """
-    valid = parse_events(records, known_ads).where("reason IS NULL AND kind = 'click'")
+    valid = parse_events(records, known_ads).observe(READ, *read_counts()).where("reason IS NULL AND kind = 'click'")
     clicks = valid.select(
         "partition", "offset", "appended_at", "clicked_at", identity().alias("identity"), *_DIMENSIONS
     )
     delay_seconds = int(horizon.total_seconds()) // 2
-    return clicks.withWatermark("appended_at", f"{delay_seconds} seconds").dropDuplicatesWithinWatermark(["identity"])
+    copies = clicks.withWatermark("appended_at", f"{delay_seconds} seconds").dropDuplicatesWithinWatermark(["identity"])
+    return copies.observe(FIRST_COPIES, copy_count())
 
 
 _DIMENSIONS = tuple(name for name in LIVE_KEY if name != "minute")
@@ -63,6 +67,7 @@ class _Seen:
     appended_at: dict[int, datetime] = field(default_factory=dict)
     hours: set[tuple[date, int]] = field(default_factory=set)
     minutes: tuple[datetime, datetime] | None = None
+    counted_appended_at: tuple[datetime, datetime] | None = None
     late_dates: set[date] = field(default_factory=set)
     on_time: int = 0
     late: int = 0
@@ -89,7 +94,7 @@ class LiveBatches:
         """logged_at of the partition that lags most; one horizon before it a query without checkpoint starts."""
         return min((mark.logged_at for mark in self._marks.values() if mark.logged_at), default=None)
 
-    def __call__(self, copies: DataFrame, batch_id: int) -> None:
+    def __call__(self, copies: DataFrame, batch_id: int) -> BatchWork:
         self.stages.start_batch()
         ends = self.guard.end_offsets(batch_id)
         clicks = self._judged(self._not_looked_at(copies)).persist()
@@ -100,12 +105,15 @@ class LiveBatches:
                 self._append_late(clicks, seen)
             with self.stages.stage("merge"):
                 self._merge(clicks.where("late_reason IS NULL"), seen)
+                visible_at = now()
         finally:
             clicks.unpersist()
         with self.stages.stage("marks"):
             self._move_marks(ends, seen)
         self.totals.counted += seen.on_time
         self.totals.late += seen.late
+        counted = CountedClicks(seen.late, seen.on_time, *(seen.counted_appended_at or (None, None)), visible_at)
+        return BatchWork(ends, self.stages.batches[-1], counted=counted)
 
     def _not_looked_at(self, copies: DataFrame) -> DataFrame:
         marks = {partition: mark.offset for partition, mark in self._marks.items()}
@@ -152,6 +160,12 @@ def _latest(*instants: datetime | None) -> datetime | None:
     return max((at for at in instants if at is not None), default=None)
 
 
+def _widened(span: tuple[datetime, datetime] | None, first: datetime, last: datetime) -> tuple[datetime, datetime]:
+    new_first, new_last = first.astimezone(UTC), last.astimezone(UTC)
+    old_first, old_last = span or (new_first, new_last)
+    return min(new_first, old_first), max(new_last, old_last)
+
+
 def _look(clicks: DataFrame) -> _Seen:
     """One small aggregate, a row per partition and hour; it also fills the cache that the writes read."""
     is_on_time = F.col("late_reason").isNull()
@@ -162,6 +176,8 @@ def _look(clicks: DataFrame) -> _Seen:
             F.max("appended_at").alias("appended_at"),
             F.min(F.when(is_on_time, F.col("minute"))).alias("first_minute"),
             F.max(F.when(is_on_time, F.col("minute"))).alias("last_minute"),
+            F.min(F.when(is_on_time, F.col("appended_at"))).alias("first_appended_at"),
+            F.max(F.when(is_on_time, F.col("appended_at"))).alias("last_appended_at"),
             F.count_if(is_on_time).alias("on_time"),
             F.count_if(~is_on_time).alias("late"),
         )
@@ -174,9 +190,9 @@ def _look(clicks: DataFrame) -> _Seen:
             times[partition] = max(row[name].astimezone(UTC), times.get(partition, datetime.min.replace(tzinfo=UTC)))
         if row["on_time"]:
             seen.hours.add(hour)
-            first, last = row["first_minute"].astimezone(UTC), row["last_minute"].astimezone(UTC)
-            old_first, old_last = seen.minutes or (first, last)
-            seen.minutes = (min(first, old_first), max(last, old_last))
+            seen.minutes = _widened(seen.minutes, row["first_minute"], row["last_minute"])
+            appended = (row["first_appended_at"], row["last_appended_at"])
+            seen.counted_appended_at = _widened(seen.counted_appended_at, *appended)
         if row["late"]:
             seen.late_dates.add(row["click_date"])
         seen.on_time += row["on_time"]

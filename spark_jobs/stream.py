@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from pyspark.errors import PySparkException, StreamingQueryException
@@ -24,6 +25,7 @@ from domain.seals import current_seals
 from domain.settings import Settings
 from spark_jobs.archive import ArchiveBatches, known_ads
 from spark_jobs.batch_guard import BatchGuard
+from spark_jobs.batch_log import BatchLog, BatchWork, stream_batch
 from spark_jobs.kafka_source import read_clicks
 from spark_jobs.live import LiveBatches, first_copies
 from spark_jobs.stream_params import LOCK, StreamParams, StreamReceipt
@@ -58,17 +60,19 @@ class StreamFailedError(TallystickError):
 
 @dataclass
 class _Query:
-    """A running query with its batches; keeps the error that Spark turns into text."""
+    """A running query with its batches; keeps the error that Spark turns into text, and what each batch did until
+    Spark reports it."""
 
     name: str
-    batches: Callable[[DataFrame, int], None]
+    batches: Callable[[DataFrame, int], BatchWork]
     failure: TallystickError | None = None
     last_batch_id: int = -1
+    work: dict[int, BatchWork] = field(default_factory=dict)
     handle: StreamingQuery = field(init=False)
 
     def __call__(self, frame: DataFrame, batch_id: int) -> None:
         try:
-            self.batches(frame, batch_id)
+            self.work[batch_id] = self.batches(frame, batch_id)
         except TallystickError as error:
             self.failure = error
             raise
@@ -133,7 +137,11 @@ def run_stream(
         archive = ArchiveBatches(spark, settings, log, guards[ARCHIVE_QUERY])
         live = LiveBatches(settings, log, guards[LIVE_QUERY], lambda: sorted(current_seals(read_seals(settings))))
         queries = _start(settings, spark, params, archive=archive, live=live, partitions=sorted(first))
-        _supervise(queries, on_batch, should_stop)
+        batch_log = BatchLog(settings, started_at)
+        try:
+            _supervise(queries, partial(_report, log, batch_log, on_batch), should_stop)
+        finally:
+            batch_log.append_all()
     return _receipt(log, archive, live, (now() - started_at).total_seconds())
 
 
@@ -171,17 +179,15 @@ def _one_horizon_back(settings: Settings, live: LiveBatches) -> dict[int, int]:
     return offsets_at(settings, settings.clicks_topic, live.oldest_mark - settings.live_horizon)
 
 
-def _supervise(
-    queries: list[_Query], on_batch: Callable[[BatchProgress], None], should_stop: Callable[[], bool]
-) -> None:
+def _supervise(queries: list[_Query], report: Callable[[_Query], None], should_stop: Callable[[], bool]) -> None:
     try:
         while any(query.handle.isActive for query in queries) and not should_stop():
             for query in queries:
                 _await(query)
-                _report(query, on_batch)
+                report(query)
         _finish_batches(queries)
         for query in queries:
-            _report(query, on_batch)
+            report(query)
     finally:
         for query in queries:
             query.handle.stop()
@@ -203,12 +209,19 @@ def _await(query: _Query) -> None:
         raise query.failed(error) from error
 
 
-def _report(query: _Query, on_batch: Callable[[BatchProgress], None]) -> None:
+def _report(log: int, batch_log: BatchLog, on_batch: Callable[[BatchProgress], None], query: _Query) -> None:
+    batch_log.append_due(now())
+    if query.newest_batch <= query.last_batch_id:
+        return
     for progress in query.handle.recentProgress:
         if progress.batchId <= query.last_batch_id:
             continue
         query.last_batch_id = progress.batchId
-        refuse_dropped_rows(query.name, json.loads(progress.json))
+        told = json.loads(progress.json)
+        work = query.work.pop(progress.batchId, None)
+        if work is not None:
+            batch_log.add(stream_batch(query.name, log, work, told))
+        refuse_dropped_rows(query.name, told)
         seconds = timedelta(milliseconds=progress.batchDuration).total_seconds()
         on_batch(BatchProgress(query.name, progress.batchId, progress.numInputRows, seconds))
 

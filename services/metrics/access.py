@@ -16,6 +16,7 @@ from warehouse.counts_query import CountsQuery
 Owners = Callable[[Collection[int]], dict[int, set[int]]]
 """Takes ads, gives every advertiser that each known one has ever had."""
 VERDICTS = "verdicts"
+OPERATOR = "operator"
 
 
 class ForbiddenError(TallystickError):
@@ -31,6 +32,14 @@ def verdict_actor(caller: Caller) -> str:
             "let an operator make one by `tallystick token`",
         )
     return caller.person
+
+
+def check_operator(caller: Caller) -> None:
+    """``ForbiddenError`` for callers of another role: how the installation runs is shown to who runs it."""
+    if caller.role != OPERATOR:
+        raise ForbiddenError(
+            f"a token of role {caller.role}", f"one of role {OPERATOR}", "make one by `tallystick token`"
+        )
 
 
 def narrowed(query: CountsQuery, caller: Caller, owners: Owners) -> CountsQuery:

@@ -23,6 +23,7 @@ from services.metrics.access import narrowed
 from services.metrics.intake import VERDICTS_PATH, VerdictIntake
 from services.metrics.openapi import PARAMETER_NAME, document
 from services.metrics.refusals import NO_STORE, PATH, OverloadedError, refuse, refuse_http
+from services.metrics.stream_gauges import GAUGES_PATH, StreamGauges
 from services.tokens import REMEDY, Caller, TokenError, read_token, token_key
 from warehouse.ad_owners import advertisers_of
 from warehouse.counts import CountsReader
@@ -40,6 +41,7 @@ def make_app(settings: Settings, now: Callable[[], datetime]) -> Starlette:
     intake = VerdictIntake(settings, now, service.caller)
     routes = [
         Route(PATH, service.metrics),
+        Route(GAUGES_PATH, StreamGauges(settings, now, service.caller).get),
         Route("/healthz", _healthz),
         Route("/openapi.json", _openapi),
     ]

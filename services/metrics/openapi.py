@@ -12,6 +12,7 @@ from domain.texts import MAX_CHARACTERS
 from domain.verdicts import FIELD_NAMES, MAX_REASON_LENGTH, Judgement
 from services.metrics.intake import MAX_BODY_BYTES, SOURCE, SUFFIX_OF, VERDICTS_PATH
 from services.metrics.refusals import PATH
+from services.metrics.stream_gauges import GAUGES_PATH
 from warehouse.counts_query import DEFAULT_GRANULARITY, DEFAULT_GROUP_BY, GRANULARITIES, GROUP_COLUMN, MAX_ADS
 from warehouse.layout import code_version
 
@@ -42,7 +43,7 @@ def document() -> dict[str, Any]:
             "description": "Clicks of ads by minute, hour or day, each row final or live. Half-open ranges, in UTC. "
             "And the intake of fraud verdicts.",
         },
-        "paths": {PATH: {"get": _metrics()}, VERDICTS_PATH: {"post": _verdicts()}},
+        "paths": {PATH: {"get": _metrics()}, VERDICTS_PATH: {"post": _verdicts()}, GAUGES_PATH: {"get": _gauges()}},
         "components": {
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}},
             "schemas": {
@@ -106,6 +107,22 @@ def _verdicts() -> dict[str, Any]:
             "415": {"description": "a body of another type", **refused},
             "500": {"description": "an error of ours", **refused},
             "503": {"description": "too many at once, or no tables yet; nothing was taken in, send again", **refused},
+        },
+    }
+
+
+def _gauges() -> dict[str, Any]:
+    refused = {"content": _json("Refusal")}
+    return {
+        "operationId": "streamGauges",
+        "security": [{"token": []}],
+        "responses": {
+            "200": {
+                "description": "how the stream is doing, in the text format of Prometheus",
+                "content": {"text/plain": {"schema": {"type": "string"}}},
+            },
+            "401": {"description": "no valid token", **refused},
+            "403": {"description": "a token of another role than operator", **refused},
         },
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from clicklog.producer import ClickProducer
 from clicklog.topics import topic_id
 from domain.publications import PublicationDraft
 from domain.settings import Settings
+from tests.support.batches import AT as BATCHES_AT
+from tests.support.batches import batch
 from tests.support.events import click
 from warehouse.create import create_missing_tables
 from warehouse.layout import table_uri
@@ -22,6 +25,7 @@ from warehouse.logs import register_log
 from warehouse.marks import Mark, write_marks
 from warehouse.publications import append_publication
 from warehouse.schema import arrow_rows
+from warehouse.stream_batches import append_batches
 from warehouse.tables import TABLES
 
 AT = datetime(2026, 1, 31, 13, tzinfo=UTC)
@@ -113,3 +117,13 @@ def _log_with_clicks(settings: Settings, count: int) -> int:
     producer.flush(30)
     topic = settings.clicks_topic
     return register_log(settings, topic, topic_id(settings, topic), first_offsets(settings, topic), AT)
+
+
+def test_the_last_few_batches_of_each_query_are_told(settings: Settings) -> None:
+    create_missing_tables(settings)
+    moved = [replace(batch(query), batch_id=number) for number in range(8) for query in ("live", "archive")]
+    append_batches(settings, moved)
+    found = read_state(settings, BATCHES_AT).stream.batches
+    assert [(each.query, each.batch_id) for each in found] == [
+        (query, number) for query in ("archive", "live") for number in range(3, 8)
+    ]

@@ -10,12 +10,14 @@ from pathlib import Path
 import pytest
 
 from domain.errors import WriterBusyError
+from domain.stream_batches import StreamBatch
 from spark_jobs.stream import BatchProgress, checkpoint_path, run_stream
 from spark_jobs.stream_params import LOCK, StreamParams, StreamReceipt
 from tests.support.events import click
 from tests.support.stream_world import StreamWorld, minutes_ago
 from warehouse.catch_up import wait_until_caught_up
 from warehouse.locks import writer_lock
+from warehouse.stream_batches import batches_since
 
 pytestmark = [pytest.mark.spark, pytest.mark.broker]
 
@@ -90,3 +92,37 @@ def test_a_stop_lets_the_batch_end_that_is_under_way(world: StreamWorld) -> None
 def test_a_second_stream_is_refused(world: StreamWorld) -> None:
     with writer_lock(world.settings, LOCK), pytest.raises(WriterBusyError):
         world.run()
+
+
+def test_each_batch_leaves_a_row_that_adds_up_to_the_receipt(world: StreamWorld) -> None:
+    """Q1: counted on the way, by what the batch computes anyway; nothing is read a second time for it."""
+    first = [click(f"imp-{n}", minutes_ago(5)) for n in range(30)]
+    world.send([*first, *first[:7], click("head", minutes_ago(5), kind="head"), (b"k", b"{")])
+    receipt = world.run()
+    world.lose_checkpoint("live")
+    world.send([*first[:3], click("new", minutes_ago(5)), click("late", minutes_ago(30))])
+    again = world.run()
+    batches = batches_since(world.settings, minutes_ago(60))
+    for batch in batches:
+        assert batch.in_count == batch.parsed_count + batch.quarantined_count
+        assert set(batch.lag_events.values()) == {0}
+        assert set(batch.lag_events) == {0, 1, 2}
+    archive, live = ([b for b in batches if b.query == query] for query in ("archive", "live"))
+    assert [total_of(archive, name) for name in ("in_count", "already_count")] == [44, 0]
+    assert total_of(archive, "parsed_count") == receipt.raw_rows + again.raw_rows
+    assert total_of(archive, "click_count") == receipt.identity_rows + again.identity_rows
+    assert total_of(archive, "quarantined_count") == receipt.quarantined_rows + again.quarantined_rows
+    # Live reads 39 records, 37 of them clicks on 30 identities; then, without its checkpoint, 39 + 5 of which 42 are
+    # clicks, with 7 + 3 repeats, 30 first copies that it had looked at, and two new ones, one of them late.
+    outcomes = ("in_count", "click_count", "duplicate_count", "late_count", "already_count", "counted_count")
+    assert [total_of(live, name) for name in outcomes] == [39 + 44, 37 + 42, 7 + 10, 1, 30, 30 + 1]
+    assert total_of(live, "counted_count") == receipt.live_counted_count + again.live_counted_count
+    assert total_of(live, "late_count") == receipt.live_late_count + again.live_late_count
+    assert live[0].first_appended_at is not None
+    assert live[0].first_appended_at <= live[0].last_appended_at < live[0].visible_at < live[0].ended_at
+    assert max(b.state_count for b in live) == 32
+    assert {"merge", "marks", "spark"} <= set(live[0].stage_seconds)
+
+
+def total_of(batches: list[StreamBatch], name: str) -> int:
+    return sum(getattr(batch, name) for batch in batches)

@@ -23,6 +23,7 @@ from warehouse.tables.raw_clicks import RAW_CLICKS
 from warehouse.tables.reconciled_clicks_minute import RECONCILED_CLICKS_MINUTE
 from warehouse.tables.rejected_verdicts import REJECTED_VERDICTS
 from warehouse.tables.seals import SEALS
+from warehouse.tables.stream_batches import STREAM_BATCHES
 from warehouse.tables.stream_marks import STREAM_MARKS
 from warehouse.tables.verifications import VERIFICATIONS
 
@@ -37,6 +38,7 @@ TABLES: dict[str, Table] = {
         REJECTED_VERDICTS,
         LIVE_CLICKS_MINUTE,
         STREAM_MARKS,
+        STREAM_BATCHES,
         LATE_CLICKS,
         RECONCILED_CLICKS_MINUTE,
         CLICK_EXCLUSIONS,

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from domain.buckets import parse_utc
-from services.metrics.access import ForbiddenError, narrowed, verdict_actor
+from services.metrics.access import ForbiddenError, check_operator, narrowed, verdict_actor
 from services.tokens import Caller
 from warehouse.counts_query import CountsQuery
 
@@ -66,3 +66,10 @@ def test_only_its_role_hands_in_verdicts() -> None:
     for caller in (TEN, FINANCE, Caller("operator", person="lab"), Caller("approve", person="lab")):
         with pytest.raises(ForbiddenError, match="expected one of role verdicts"):
             verdict_actor(caller)
+
+
+def test_how_the_stream_is_doing_is_shown_to_operators() -> None:
+    check_operator(Caller("operator"))
+    for caller in (TEN, FINANCE, Caller("auditor"), Caller("approve", person="ada"), Caller("verdicts", person="lab")):
+        with pytest.raises(ForbiddenError, match="expected one of role operator"):
+            check_operator(caller)
