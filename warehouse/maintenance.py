@@ -36,8 +36,10 @@ LOCK = "maintain"
 """Held by the one process that maintains."""
 BIG_TABLES = tuple(table for table in TABLES.values() if table.writer == "spark")
 FINAL_TABLES = frozenset(FINAL_TABLE.values())
-OWN_OPERATIONS = frozenset({"DELETE", "OPTIMIZE", "VACUUM START", "VACUUM END"})
-"""What may stand in the log of a final table between what is published and what is published anew."""
+REWRITES = frozenset({"DELETE", "OPTIMIZE"})
+"""What changes the files of a table."""
+OWN_OPERATIONS = REWRITES | {"VACUUM START", "VACUUM END", "SET TBLPROPERTIES"}
+"""What may stand in the log of a final table after the version that is published: no figure of it is new."""
 
 
 def _silent(_text: str) -> None:
@@ -207,11 +209,13 @@ def _publish_anew(run: _Run, books: Books) -> int | None:
     So readers never depend on a version that grows old, and what was deleted is gone for them, too.
     """
     latest = latest_publication(run.settings)
-    versions = {name: open_table(run.settings, name).version() for name in FINAL_TABLES}
-    if latest is None or not books.is_all_published or versions == published_versions(latest):
+    if latest is None or not books.is_all_published:
         return None
-    for name, version in published_versions(latest).items():
-        _check_operations(run.settings, name, version)
+    since = published_versions(latest)
+    operations = [_operations_since(run.settings, name, version) for name, version in since.items()]
+    if not any(REWRITES & one for one in operations):
+        return None
+    versions = {name: open_table(run.settings, name).version() for name in since}
     draft = PublicationDraft(
         seal_number=latest.seal_number,
         minute_version=versions[FINAL_TABLE["minute"]],
@@ -224,18 +228,20 @@ def _publish_anew(run: _Run, books: Books) -> int | None:
     return publication.publication_number
 
 
-def _check_operations(settings: Settings, name: str, version: int) -> None:
-    """``IntegrityError`` if anything but maintenance has written since a published version: nobody vouches for it."""
+def _operations_since(settings: Settings, name: str, version: int) -> set[str]:
+    """What was done to a table since a published version. ``IntegrityError`` for what nobody vouches for."""
     snapshot = open_table(settings, name)
     newer_count = snapshot.version() - version
     commits = snapshot.history(newer_count) if newer_count else []
-    foreign = sorted({str(commit.get("operation")) for commit in commits} - OWN_OPERATIONS)
+    operations = {str(commit.get("operation")) for commit in commits}
+    foreign = sorted(operations - OWN_OPERATIONS)
     if foreign:
         raise IntegrityError(
             f"{name} was changed by {', '.join(foreign)} since version {version}, which is published",
             "no commits but those of maintenance, as all seals are published",
             "find out who wrote them; `tallystick verify` recounts what is published",
         )
+    return operations
 
 
 def _clean(run: _Run, receipt: TableReceipt) -> TableReceipt:

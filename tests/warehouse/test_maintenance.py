@@ -21,6 +21,8 @@ from warehouse.locks import SEAL_LOCK, STREAM_LOCK, writer_lock
 from warehouse.maintenance import LOCK, MaintenanceReceipt, TableReceipt, maintain, plan
 from warehouse.publications import latest_publication
 from warehouse.retention_steps import deleted_hours, read_steps
+from warehouse.schema import arrow_rows
+from warehouse.tables import TABLES
 
 MINUTES = ("live_clicks_minute", "final_clicks_minute")
 
@@ -233,9 +235,11 @@ def test_an_intention_is_judged_anew_after_a_death(world: SealedWorld) -> None:
 def test_a_late_click_after_the_delete_does_not_hide_it(world: SealedWorld) -> None:
     """The commit says which step it is, so a folder that appears anew is not taken for a delete that never was."""
     killed_at(world.settings, "deleted")
-    rows = DeltaTable(table_uri(world.settings, "live_clicks_minute")).to_pyarrow_table()
-    final = rows.select(open_table(world.settings, "final_clicks_minute").to_pyarrow_table().column_names)
-    write_deltalake(table_uri(world.settings, "final_clicks_minute"), final.slice(0, 1), mode="append")
+    first = latest_publication(world.settings)
+    assert first is not None
+    rows = DeltaTable(table_uri(world.settings, "final_clicks_minute"), version=first.minute_version)
+    fresh = arrow_rows(TABLES["final_clicks_minute"], rows.to_pyarrow_table().slice(0, 1).to_pylist())
+    write_deltalake(table_uri(world.settings, "final_clicks_minute"), fresh, mode="append")
     with pytest.raises(IntegrityError):
         run(world.settings)
     assert read_steps(world.settings)[1].state == "done"
