@@ -35,6 +35,7 @@ CHECKS = {
     ("final_clicks_hour", "rollups", True),
     ("final_clicks_day", "rollups", True),
     ("final_clicks_day", "recount", True),
+    ("final_clicks_day", "files", False),
     ("final_clicks_minute", "completeness", True),
     ("drift", "drift", False),
 }
