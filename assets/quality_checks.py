@@ -12,6 +12,7 @@ import dagster as dg
 
 from domain.settings import Settings
 from quality.checks import CHECKS, ROLLUPS, Check, CheckResult
+from quality.files_check import FILES
 from quality.recount_check import RECOUNT
 
 ASSET_OF = {
@@ -22,7 +23,7 @@ ASSET_OF = {
 }
 """Name of a check -> the hourly asset that it is about."""
 DAY_ASSET = "final_clicks_day"
-DAY_CHECKS = (ROLLUPS, RECOUNT)
+DAY_CHECKS = (ROLLUPS, RECOUNT, FILES)
 _SEVERITIES = {"error": dg.AssetCheckSeverity.ERROR, "warn": dg.AssetCheckSeverity.WARN}
 
 

@@ -36,6 +36,7 @@ COMMANDS: dict[str, str] = {
     "export": "write the statement of an advertiser for a closed period",
     "verify": "recount sealed hours from the raw log alone, and check the chain of seals",
     "what-if": "what another rule would have billed of sealed hours; changes nothing",
+    "maintain": "delete what its retention is over of, compact and vacuum the big tables",
     "head": "keep the newest numbers and hashes of the ledgers somewhere else",
     "period": "close billing periods for ever, list the closed ones, and bill what is found later",
     "dispute": "open disputes, see what they rest on, pack the evidence, resolve them",

@@ -45,6 +45,12 @@ class Settings:
     drift_alert_per_mille: int = _setting(1, "drift above this share of an advertiser's clicks alerts", (0, 1_000))
     drift_floor_clicks: int = _setting(5, "drift of up to this many clicks an hour never alerts", (0, 1_000_000))
     dispute_hold_days: int = _setting(365, "a dispute's hours are held this long after it is resolved", (0, 36_500))
+    raw_retention_days: int = _setting(
+        0, "how long raw clicks and identities are kept, 397 or more; 0 keeps them for ever", (0, 36_500)
+    )
+    vacuum_after_hours: int = _setting(
+        168, "replaced files stay this long; tables that declare longer keep them longer", (168, 87_600)
+    )
     late_revisions: str = _setting(
         "apply", "whether the hourly schedule applies revisions for late clicks, or only a person", None, LATE_REVISIONS
     )

@@ -16,16 +16,21 @@ from assets.daily import final_day
 from assets.finals import finals
 from assets.streams import streams
 from orchestration.heads import head_job, head_schedule
-from orchestration.jobs import DAILY_JOB, HOURLY_JOB, revise_late_hours
-from orchestration.schedules import DAILY_SCHEDULE, HOURLY_SCHEDULE, late_revisions_schedule
+from orchestration.jobs import DAILY_JOB, HOURLY_JOB, maintain, revise_late_hours
+from orchestration.schedules import (
+    DAILY_SCHEDULE,
+    HOURLY_SCHEDULE,
+    MAINTENANCE_SCHEDULE,
+    late_revisions_schedule,
+)
 
 
 def build_defs(resources: Mapping[str, Any] | None = None) -> dg.Definitions:
     """The code location; ``resources`` replace those of the same name."""
     return dg.Definitions(
         assets=[ads, streams, finals, final_day],
-        jobs=[HOURLY_JOB, DAILY_JOB, revise_late_hours, head_job],
-        schedules=[HOURLY_SCHEDULE, DAILY_SCHEDULE, late_revisions_schedule, head_schedule],
+        jobs=[HOURLY_JOB, DAILY_JOB, revise_late_hours, head_job, maintain],
+        schedules=[HOURLY_SCHEDULE, DAILY_SCHEDULE, late_revisions_schedule, head_schedule, MAINTENANCE_SCHEDULE],
         resources={"command_line": CommandLine(), **(resources or {})},
         executor=dg.in_process_executor,
     )

@@ -6,6 +6,7 @@ import dagster as dg
 
 from assets.finals import NAMES as FINALS
 from assets.late_revisions import late_revisions
+from assets.maintenance import maintain_tables
 from assets.streams import NAMES as STREAMS
 
 HOURLY_JOB = dg.define_asset_job(
@@ -26,3 +27,11 @@ DAILY_JOB = dg.define_asset_job(
 def revise_late_hours() -> None:
     """One op."""
     late_revisions()
+
+
+@dg.job(
+    description="Delete what is past its retention, compact sealed hours, vacuum unused files.",
+)
+def maintain() -> None:
+    """One op."""
+    maintain_tables()

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import dagster as dg
 
-from orchestration.jobs import DAILY_JOB, HOURLY_JOB, revise_late_hours
+from orchestration.jobs import DAILY_JOB, HOURLY_JOB, maintain, revise_late_hours
 from warehouse.settings import load_settings
 
 HOUR_GRACE_MINUTES = 10
 """Not below the setting ``grace_seconds``, or each hour would be asked for too early and refused."""
 DAY_GRACE_MINUTES = 40
+MAINTENANCE_HOUR, MAINTENANCE_MINUTE = 3, 45
+"""After the hour before has had its turn, and before the next one."""
 LATE_MINUTE = 30
 """Of each hour: when the hour before has had its turn."""
 
@@ -43,3 +45,13 @@ def late_revisions_schedule() -> dg.RunRequest | dg.SkipReason:
     if load_settings().late_revisions != "apply":
         return dg.SkipReason("the setting late_revisions says propose: see tallystick proposals list")
     return dg.RunRequest()
+
+
+MAINTENANCE_SCHEDULE = dg.ScheduleDefinition(
+    name="every_day_maintenance",
+    job=maintain,
+    cron_schedule=f"{MAINTENANCE_MINUTE} {MAINTENANCE_HOUR} * * *",
+    execution_timezone="UTC",
+    description="Deletes, compacts and vacuums what is due.",
+    default_status=dg.DefaultScheduleStatus.RUNNING,
+)

@@ -5,6 +5,7 @@ Belongs here: reading published figures for comparison. Answers to people are ``
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from functools import cached_property
 from typing import Any, Literal
@@ -15,15 +16,19 @@ import pyarrow.dataset as ds
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
+from domain.buckets import DAY, hours_between
 from domain.conservation import RollupKey, RollupPair, rollup_violations
 from domain.errors import IntegrityError
-from domain.publications import Publication
+from domain.publications import Publication, shown_seals
+from domain.seals import Seal
 from domain.settings import Settings
 from quality.findings import NAMED_AT_MOST, named
 from quality.slices import in_hours
 from warehouse.duck_engine import opened_engine
-from warehouse.layout import dataset_of, table_uri
+from warehouse.layout import dataset_of, of_attempts, open_table, table_uri
+from warehouse.retention_steps import deleted_hours
 from warehouse.schema import INSTANT
+from warehouse.seals import read_seals
 
 KEY = ", ".join(RollupKey._fields)
 UNEQUAL_SQL = f"""
@@ -44,37 +49,70 @@ class PublishedFigures:
         self._minute = self._open(settings, "final_clicks_minute", publication.minute_version)
         self._hour = self._open(settings, "final_clicks_hour", publication.hour_version)
         self._day = self._open(settings, "final_clicks_day", publication.day_version)
+        self._gone = {
+            name: deleted_hours(settings, name).any_of for name in ("final_clicks_minute", "final_clicks_hour")
+        }
         self._hours_of_day: tuple[date | None, frozenset[datetime]] = (None, frozenset())
 
     def minutes_of(self, hour: datetime) -> pa.RecordBatchReader:
         """The minute rows of an hour."""
-        return self._minute.scanner(filter=in_hours([hour])).to_reader()
+        return self._minutes([hour]).to_reader()
+
+    def clicks_of(self, hour: datetime) -> int:
+        """What the minute rows of an hour add up to."""
+        return int(pc.sum(self.minutes_of(hour).read_all().column("clicks")).as_py() or 0)
 
     def has_minutes(self, hour: datetime) -> bool:
         """Whether there is any minute row of an hour."""
-        return self._has_minute_file(hour) and self._minute.scanner(filter=in_hours([hour])).count_rows() > 0
+        return self._may_have_minutes(hour) and self._minutes([hour]).count_rows() > 0
 
     def violations(self, granularity: Literal["hour", "day"], bucket_at: datetime) -> list[str]:
         """Law 9 for one hour or day: each key that is not the sum of its minutes or hours, in words."""
-        if granularity == "hour" and not self._has_minute_file(bucket_at) and bucket_at not in self._hours(bucket_at):
+        is_gone = bucket_at in self._gone["final_clicks_hour"]
+        if granularity == "hour" and (is_gone or not self._has_rows(bucket_at)):
             return []
         is_date = ds.field("click_date") == bucket_at.date()
-        if granularity == "day" and not self._hours(bucket_at) and not self._day.count_rows(filter=is_date):
+        if (
+            granularity == "day"
+            and not is_gone
+            and not self._hours(bucket_at)
+            and not self._day.count_rows(filter=is_date)
+        ):
             return []
         if granularity == "hour":
             is_hour = is_date & (ds.field("hour") == pa.scalar(bucket_at, INSTANT))
             coarse, finer = (
                 self._hour.scanner(filter=is_hour),
-                self._minute.scanner(filter=in_hours([bucket_at])),
+                self._minutes([bucket_at]),
             )
         else:
-            coarse, finer = self._day.scanner(filter=is_date), self._hour.scanner(filter=is_date)
+            of_day = list(hours_between(bucket_at, bucket_at + DAY))
+            coarse = self._day.scanner(filter=is_date)
+            finer = self._sealed_minutes(of_day) if is_gone else self._hour.scanner(filter=is_date)
         rows = _unequal_rows(self._settings, coarse.to_reader(), finer.to_reader())
         pairs = [RollupPair(RollupKey(*row[:5]), granularity, bucket_at, *row[5:7]) for row in rows]
         return named(rollup_violations(pairs), rows[0][-1] if rows else 0)
 
-    def _has_minute_file(self, hour: datetime) -> bool:
-        return (hour.date(), hour.hour) in self._minute_files
+    def _has_rows(self, hour: datetime) -> bool:
+        return self._may_have_minutes(hour) or hour in self._hours(hour)
+
+    def _may_have_minutes(self, hour: datetime) -> bool:
+        return hour in self._gone["final_clicks_minute"] or (hour.date(), hour.hour) in self._minute_files
+
+    def _minutes(self, hours: Sequence[datetime]) -> ds.Scanner:
+        """Out of the final table; out of the sealed attempts, where the retention of minutes is over."""
+        if self._gone["final_clicks_minute"].isdisjoint(hours):
+            return self._minute.scanner(filter=in_hours(hours))
+        return self._sealed_minutes(hours)
+
+    def _sealed_minutes(self, hours: Sequence[datetime]) -> ds.Scanner:
+        attempts = {hour: self._shown[hour].attempt for hour in hours if hour in self._shown}
+        rows = dataset_of(open_table(self._settings, "reconciled_clicks_minute"))
+        return rows.scanner(filter=in_hours(hours) & of_attempts(attempts))
+
+    @cached_property
+    def _shown(self) -> Mapping[datetime, Seal]:
+        return shown_seals(read_seals(self._settings), self.publication)
 
     @cached_property
     def _minute_files(self) -> set[tuple[date, int]]:

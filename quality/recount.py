@@ -7,11 +7,11 @@ is ``domain/chain.py``. docs/seals.md tells a stranger how to do all of this wit
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from domain.buckets import day_of, format_utc
+from domain.buckets import HOUR, day_of, format_utc
 from domain.errors import IntegrityError
 from domain.finality import final_until
 from domain.heads import Head, Ledgers, missing_of
@@ -23,8 +23,9 @@ from domain.texts import hours_text
 from quality.adjusted import adjustment_differences
 from quality.closed_periods import close_differences
 from quality.published import PublishedFigures
-from quality.raw_recount import HourRecount, RawRecount
+from quality.raw_recount import LATEST, HourRecount, RawRecount
 from warehouse.heads import read_ledgers
+from warehouse.retention_steps import deleted_hours
 
 RULE_WITHOUT_VERDICTS = 1
 KNOWN_RULE_VERSIONS = (RULE_WITHOUT_VERDICTS, 2)
@@ -36,7 +37,8 @@ verdicts of fraud, and is else as the second."""
 class Verdict:
     """On the ledgers, an hour or a day: what was found, where it differs, and what is worth knowing beside.
 
-    ``hour`` where it is on one. Where that hour has no seal, nothing of it is verified, and nothing needs to differ.
+    ``hour`` where it is on one. Where that hour has no seal, nothing of it is verified, and nothing needs to differ;
+    where its raw clicks were deleted as their retention was over, it is no longer verifiable.
     """
 
     subject: str
@@ -45,6 +47,7 @@ class Verdict:
     notes: tuple[str, ...] = ()
     hour: datetime | None = None
     is_sealed: bool = True
+    is_verifiable: bool = True
 
     @property
     def is_agreeing(self) -> bool:
@@ -73,8 +76,12 @@ def verify(
             yield _closed(close, seals)
     figures = PublishedFigures(settings, publications[-1]) if publications else None
     with RawRecount(settings, on_progress) as recount:
+        gone = deleted_hours(settings, "raw_clicks")
+        deleted = gone.hours | {hour for hour in gone.maybe if not recount.has_raw(hour)}
         for hour in hours:
-            yield _HourVerifier(recount, figures, hour, [seal for seal in seals if seal.hour == hour]).verdict()
+            of_hour = [seal for seal in seals if seal.hour == hour]
+            is_lost = _is_lost(hour, of_hour, deleted)
+            yield _HourVerifier(recount, figures, hour, of_hour, is_lost=is_lost).verdict()
     for day in sorted({day_of(hour) for hour in hours}) if figures else []:
         differences = tuple(figures.violations("day", day)) if figures else ()
         yield Verdict(f"day {day.date()}", "published day = sum of its hours", differences)
@@ -130,12 +137,28 @@ def _beyond_seals(seals: Sequence[Seal], publications: Sequence[Publication]) ->
     return differences
 
 
+def _is_lost(hour: datetime, seals: Sequence[Seal], deleted: Collection[datetime]) -> bool:
+    """Whether raw clicks that the seals of an hour rest on were deleted: its own, or earlier copies of them."""
+    horizon = timedelta(days=max((seal.horizon_days for seal in seals), default=0))
+    return any(hour - horizon - LATEST <= one <= hour + HOUR for one in deleted)
+
+
 class _HourVerifier:
-    """Everything that is said about one hour, ``seals`` being its own, ascending."""
+    """Everything that is said about one hour, ``seals`` being its own, ascending.
+
+    ``is_lost``: raw no longer has what they rest on, by a retention step.
+    """
 
     def __init__(
-        self, recount: RawRecount, figures: PublishedFigures | None, hour: datetime, seals: Sequence[Seal]
+        self,
+        recount: RawRecount,
+        figures: PublishedFigures | None,
+        hour: datetime,
+        seals: Sequence[Seal],
+        *,
+        is_lost: bool,
     ) -> None:
+        self._is_lost = is_lost and bool(seals)
         self._recount, self._figures, self._hour, self._seals = recount, figures, hour, seals
         self._found = "not sealed"
         self._differences: list[str] = []
@@ -153,22 +176,40 @@ class _HourVerifier:
             tuple(self._notes),
             self._hour,
             bool(self._seals),
+            not self._is_lost,
         )
 
     def _judge(self) -> None:
         if self._seals:
-            self._differences += self._recount.disagreements(self._hour)
+            self._judge_publication()
+        if self._is_lost:
+            self._judge_lost()
+        elif self._seals:
+            self._differences[:0] = self._recount.disagreements(self._hour)
             self._judge_seals()
         if self._figures:
             if self._published_seal() is None and self._figures.has_minutes(self._hour):
                 self._differences.append("figures of it are published, though no seal of it is")
             self._differences += self._figures.violations("hour", self._hour)
 
-    def _judge_seals(self) -> None:
+    def _judge_lost(self) -> None:
+        """What can be said without raw: whether the published minutes add up to what was sealed."""
+        seal = self._published_seal()
+        self._found = "no longer verifiable: raw clicks that it rests on were deleted, their retention was over"
+        if seal is not None and self._figures:
+            clicks = self._figures.clicks_of(self._hour)
+            if clicks != seal.billable_clicks:
+                sealed = f"{seal.billable_clicks:,} billable clicks sealed"
+                self._differences.append(f"seal {seal.number}: {sealed}, its published minutes add up to {clicks:,}")
+
+    def _judge_publication(self) -> None:
         published = self._published_seal()
         if published is not self._seals[-1]:
             shown = f"the published figures are those of seal {published.number}" if published else "nothing of it is"
             self._differences.append(f"seal {self._seals[-1].number} is not published; {shown}")
+
+    def _judge_seals(self) -> None:
+        published = self._published_seal()
         for seal in self._seals:
             if seal.rule_version not in KNOWN_RULE_VERSIONS:
                 known = f"this recount knows {' and '.join(map(str, KNOWN_RULE_VERSIONS))} only"

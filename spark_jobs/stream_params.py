@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 
-LOCK = "stream"
+from warehouse.locks import STREAM_LOCK
+
+LOCK = STREAM_LOCK
 """The writer lock that a running stream holds."""
 
 

@@ -7,6 +7,7 @@ asked is ``warehouse/counts_query.py``; which table answers which part of a rang
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache, partial
@@ -16,7 +17,7 @@ from deltalake.exceptions import DeltaError
 
 from domain.errors import IntegrityError
 from domain.finality import final_from
-from domain.publications import Publication
+from domain.publications import Publication, shown_seals
 from domain.settings import Settings
 from warehouse.counts_answer import CountsAnswer, Finality
 from warehouse.counts_as_of import answer_as_of
@@ -27,7 +28,8 @@ from warehouse.periods import NAME as PERIOD_CLOSES
 from warehouse.periods import read_closed
 from warehouse.publications import NAME as PUBLICATIONS
 from warehouse.publications import latest_publication
-from warehouse.ranges import FINAL_TABLE, LIVE_TABLE, FinalRange, Slice, cut
+from warehouse.ranges import ATTEMPT_TABLE, FINAL_TABLE, LIVE_TABLE, FinalRange, Slice, cut, from_attempts
+from warehouse.retention_steps import deleted_hours
 from warehouse.seals import read_seals
 
 MAX_ROWS = 200_000
@@ -38,11 +40,16 @@ TABLES_KEPT = 6
 
 @dataclass(frozen=True)
 class _Published:
-    """The newest publication at a version of its ledger, and the hours that it makes final."""
+    """The newest publication at a version of its ledger, and the hours that it makes final.
+
+    ``gone``: by table the hours whose retention is over there; their figures are those of ``attempts``.
+    """
 
     ledger_version: int
     publication: Publication
     final: FinalRange
+    gone: Mapping[str, Collection[datetime]]
+    attempts: Mapping[datetime, str]
 
     def version_of(self, table: str) -> int:
         return {
@@ -82,6 +89,8 @@ class CountsReader:
         final = None if published is None else published.final
         nothing = Slice(LIVE_TABLE, query.start, query.start)
         slices = cut(query.start, query.end, query.granularity, final) or (nothing,)
+        if published is not None:
+            slices = from_attempts(slices, published.gone, published.attempts)
         parts = [(part, self._pinned(part.table, published, live)) for part in slices]
         table = self._engine.added_up(query, parts, final, self._max_rows)
         return CountsAnswer(query, _finality(published, closed_until), live.version(), table)
@@ -94,8 +103,10 @@ class CountsReader:
             if publication is None:
                 return None
             until = publication.final_until
-            hours = [seal.hour for seal in read_seals(self._settings) if seal.seal_number <= publication.seal_number]
-            self._known = _Published(version, publication, FinalRange(final_from(hours, until), until))
+            shown = shown_seals(read_seals(self._settings), publication)
+            gone = {name: deleted_hours(self._settings, name).any_of for name in FINAL_TABLE.values()}
+            attempts = {hour: seal.attempt for hour, seal in shown.items()} if any(gone.values()) else {}
+            self._known = _Published(version, publication, FinalRange(final_from(shown, until), until), gone, attempts)
         return self._known
 
     def _closed(self) -> datetime | None:
@@ -108,6 +119,8 @@ class CountsReader:
     def _pinned(self, table: str, published: _Published | None, live: DeltaTable) -> DeltaTable:
         if published is None or table == LIVE_TABLE:
             return live
+        if table == ATTEMPT_TABLE:
+            return open_table(self._settings, ATTEMPT_TABLE)
         return self._final_table(table, published.version_of(table))
 
 

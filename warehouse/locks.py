@@ -28,6 +28,8 @@ from warehouse.clock import now
 
 SEAL_LOCK = "reconcile"
 """Held by whoever seals, closes or adjusts: no seal appears between their look at the ledgers and what they append."""
+STREAM_LOCK = "stream"
+"""Held by whoever runs the streams: they write raw clicks, identities, quarantine, live counts and late clicks."""
 POLL_SECONDS = 0.05
 ASK_SECONDS = 1.0
 """``is_locked`` holds a lock for a moment; a writer that meets it tries again for this long before it gives up."""

@@ -5,10 +5,11 @@ Belongs here: pure cutting of half-open UTC ranges. Opening tables and adding up
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from domain.buckets import BUCKET_LENGTH, Granularity, bucket_of
+from domain.buckets import BUCKET_LENGTH, HOUR, Granularity, bucket_of
 
 FINER: dict[Granularity, Granularity] = {"day": "hour", "hour": "minute"}
 LIVE_TABLE = "live_clicks_minute"
@@ -55,6 +56,29 @@ def cut(start: datetime, end: datetime, granularity: Granularity, final: FinalRa
         *_slice(LIVE_TABLE, start, final_start),
         *_cut_final(final_start, final_end, granularity),
         *_slice(LIVE_TABLE, final_end, end),
+    )
+
+
+def from_attempts(
+    slices: Iterable[Slice], gone: Mapping[str, Collection[datetime]], attempts: Mapping[datetime, str]
+) -> tuple[Slice, ...]:
+    """The slices, with what is ``gone`` (hours by table, their retention is over) taken from the sealed attempts.
+
+    ``attempts`` by hour. From the first to the last such hour of a slice all of it is: the figures are the same.
+    """
+    return tuple(one for part in slices for one in _from_attempts(part, gone.get(part.table, ()), attempts))
+
+
+def _from_attempts(part: Slice, gone: Collection[datetime], attempts: Mapping[datetime, str]) -> tuple[Slice, ...]:
+    hours = [hour for hour in gone if part.start < hour + HOUR and hour < part.end]
+    if not hours:
+        return (part,)
+    start, end = max(part.start, min(hours)), min(part.end, max(hours) + HOUR)
+    sealed = frozenset(attempt for hour, attempt in attempts.items() if start < hour + HOUR and hour < end)
+    return (
+        *_slice(part.table, part.start, start),
+        Slice(ATTEMPT_TABLE, start, end, sealed),
+        *_slice(part.table, end, part.end),
     )
 
 

@@ -33,6 +33,7 @@ from warehouse.mapped_rows import mapped_rows
 from warehouse.periods import read_closes
 from warehouse.prices import MONEY, PRICED_JOIN, adjustments_with_money, prices_by_minute
 from warehouse.publications import latest_publication
+from warehouse.published_minutes import published_minutes
 from warehouse.ranges import FINAL_TABLE
 from warehouse.schema import INSTANT
 
@@ -135,7 +136,7 @@ def read_statement(settings: Settings, advertiser_id: int, period: Period, time_
         raise UsageError(
             f"a statement of period {period}, which is open", "a closed one", "close it: `tallystick period close`"
         )
-    minutes = dataset_of(open_version(settings, FINAL_TABLE["minute"], publication.minute_version))
+    minutes = published_minutes(settings, publication, period.hours)
     days = dataset_of(open_version(settings, FINAL_TABLE["day"], publication.day_version))
     is_ours = ds.field("advertiser_id") == advertiser_id
     of_all = _sum_of(days, _dates_of(period))

@@ -31,7 +31,7 @@ def verify(
 ) -> None:
     """Recount hours from raw_clicks without Spark and without the code that sealed them.
 
-    Ends with 4 if any differs, with 2 if none of them is sealed.
+    Ends with 4 if any differs, with 2 if none of them is sealed, or the raw clicks of none are kept any more.
     """
     hours = hours_asked_for(from_, to)
     from quality.recount import verify as verdicts_on
@@ -42,7 +42,9 @@ def verify(
         _show(verdict)
         verdicts.append(verdict)
     differing_count = sum(not verdict.is_agreeing for verdict in verdicts)
-    sealed_count = sum(verdict.is_sealed for verdict in verdicts if verdict.hour is not None)
+    of_hours = [verdict for verdict in verdicts if verdict.hour is not None]
+    sealed_count = sum(verdict.is_sealed for verdict in of_hours)
+    lost_count = sum(not verdict.is_verifiable for verdict in of_hours)
     if differing_count:
         raise IntegrityError(
             f"{differing_count} of {len(verdicts)} verdicts differ",
@@ -55,9 +57,21 @@ def verify(
             "a range with sealed hours",
             "`tallystick status` says what the next seal waits for",
         )
+    if lost_count == sealed_count:
+        raise UsageError(
+            f"{hours_text(lost_count)} sealed, no longer verifiable",
+            "hours whose raw clicks are still kept",
+            "see docs/retention.md; nothing that is left contradicts the seals",
+        )
+    if lost_count:
+        warn(f"{hours_text(lost_count)} of the range no longer verifiable, see docs/retention.md")
     if sealed_count < len(hours):
         warn(f"{hours_text(len(hours) - sealed_count)} of the range not sealed: nothing to verify there")
-    out.print(f"all agree: {hours_text(sealed_count)}, recounted from raw_clicks alone", style="green", markup=False)
+    out.print(
+        f"all agree: {hours_text(sealed_count - lost_count)}, recounted from raw_clicks alone",
+        style="green",
+        markup=False,
+    )
 
 
 def _read_head(path: Path) -> Head:
@@ -74,6 +88,8 @@ def _read_head(path: Path) -> Head:
 def _show(verdict: Verdict) -> None:
     if verdict.is_agreeing and not verdict.is_sealed:
         out.print(f"no seal  {verdict.subject}", markup=False)
+    elif verdict.is_agreeing and not verdict.is_verifiable:
+        out.print(f"no raw   {verdict.subject}: {verdict.found}", style="yellow", markup=False)
     elif verdict.is_agreeing:
         out.print(f"agrees   {verdict.subject}: {verdict.found}", markup=False)
     else:

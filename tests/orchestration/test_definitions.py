@@ -35,6 +35,7 @@ CHECKS = {
     ("final_clicks_hour", "rollups", True),
     ("final_clicks_day", "rollups", True),
     ("final_clicks_day", "recount", True),
+    ("final_clicks_day", "files", False),
     ("final_clicks_minute", "completeness", True),
     ("drift", "drift", False),
 }
@@ -50,9 +51,9 @@ def test_all_of_it_loads_as_the_page_loads_it() -> None:
     repository = defs.get_repository_def()
     repository.load_all_definitions()
     jobs = {job.name for job in repository.get_all_jobs() if not job.name.startswith("__")}
-    assert jobs == {"reconcile_hour", "confirm_day", "revise_late_hours", "keep_head"}
+    assert jobs == {"reconcile_hour", "confirm_day", "revise_late_hours", "keep_head", "maintain"}
     schedules = {schedule.name for schedule in repository.schedule_defs}
-    assert schedules == {"every_hour", "every_day", "late_revisions", "every_head"}
+    assert schedules == {"every_hour", "every_day", "late_revisions", "every_head", "every_day_maintenance"}
 
 
 def test_the_graph_is_the_path_of_a_click() -> None:

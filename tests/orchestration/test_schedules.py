@@ -8,7 +8,7 @@ import dagster as dg
 import pytest
 
 from orchestration.definitions import defs
-from orchestration.schedules import LATE_MINUTE, late_revisions_schedule
+from orchestration.schedules import LATE_MINUTE, MAINTENANCE_SCHEDULE, late_revisions_schedule
 
 
 @pytest.mark.parametrize(("setting", "run_count"), [("apply", 1), ("propose", 0)])
@@ -27,3 +27,10 @@ def test_they_have_the_pool_of_those_who_seal() -> None:
     (node,) = defs.resolve_job_def("revise_late_hours").nodes
     assert node.definition.pool == "reconcile"
     assert late_revisions_schedule.cron_schedule == "30 * * * *"
+
+
+def test_maintenance_has_the_pool_of_those_who_seal() -> None:
+    """O14, D6: no second writer of the finals."""
+    (node,) = defs.resolve_job_def("maintain").nodes
+    assert node.definition.pool == "reconcile"
+    assert (MAINTENANCE_SCHEDULE.cron_schedule, MAINTENANCE_SCHEDULE.execution_timezone) == ("45 3 * * *", "UTC")

@@ -6,7 +6,8 @@ Every way to change something is gathered in ``tests/faults/test_tampering.py``;
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
+from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -15,10 +16,13 @@ from deltalake import DeltaTable
 from domain.errors import IntegrityError
 from domain.identity import LogPosition
 from domain.periods import close_of, period_of
+from domain.settings import Settings
 from domain.verdicts import ClickTarget, FraudVerdict
 from quality.recount import Verdict, verify
+from tests.support.kept_world import EARLY, YEARS_LATER, kept_world
 from tests.support.sealed_world import HOUR, Row, SealedWorld, exchanged, logged, sealed_world
 from warehouse.layout import table_uri
+from warehouse.maintenance import maintain
 from warehouse.periods import append_close
 from warehouse.seals import read_seals
 
@@ -61,6 +65,11 @@ def differences(world: SealedWorld, kept_head: str | None = None) -> dict[str, t
     return {verdict.subject: verdict.differences for verdict in verdicts if not verdict.is_agreeing}
 
 
+def of_hours(settings: Settings, *hours: datetime) -> list[Verdict]:
+    """The verdicts on these hours alone."""
+    return [verdict for verdict in verify(settings, hours) if verdict.hour is not None]
+
+
 def at_offset(offset: int, change: Callable[[Row], Row | None]) -> Callable[[Row], Row | None]:
     return lambda row: change(row) if row["offset"] == offset else row
 
@@ -70,9 +79,9 @@ def test_what_was_left_alone_agrees(world: SealedWorld) -> None:
     head = read_seals(world.settings)[-1].hash
     assert list(verify(world.settings, HOURS, head)) == [
         Verdict(LEDGERS, f"3 seals, 1 publications, head {head}"),
-        Verdict(FIRST, "seal 1: 4 raw = 2 billable + 1 duplicate + 1 head", hour=HOURS[0]),
-        Verdict(SECOND, "seal 2: 1 raw = 1 billable", hour=HOURS[1]),
-        Verdict(THIRD, "seal 3: 0 raw = 0 billable", hour=HOURS[2]),
+        Verdict(FIRST, "seal 1: 4 raw = 2 billable + 1 duplicate + 1 head", hour=HOUR),
+        Verdict(SECOND, "seal 2: 1 raw = 1 billable", hour=NEXT_HOUR),
+        Verdict(THIRD, "seal 3: 0 raw = 0 billable", hour=LAST_HOUR),
         Verdict(DAY, "published day = sum of its hours"),
     ]
 
@@ -317,3 +326,45 @@ def test_a_closed_period_of_the_range_is_recomputed(world: SealedWorld) -> None:
     assert found.differences == ("4 billable clicks closed, 3 found",)
     december = [HOUR + timedelta(days=1)]
     assert "closed period 2026-11" not in {verdict.subject for verdict in verify(world.settings, december)}
+
+
+def test_hours_whose_raw_was_deleted_by_retention_are_no_longer_verifiable(tmp_path: Path) -> None:
+    """F7: not a difference, as long as the step is in its ledger and the figures add up to the seal."""
+    world = kept_world(tmp_path)
+    settings = replace(world.settings, raw_retention_days=400)
+    maintain(settings, "test", lambda: YEARS_LATER)
+    after = EARLY + timedelta(days=8)
+    later = after + timedelta(hours=2)
+    early, looks_back, verified = of_hours(settings, EARLY, after, later)
+    lost = "no longer verifiable: raw clicks that it rests on were deleted, their retention was over"
+    assert (verified.is_agreeing, verified.is_verifiable) == (True, True)
+    assert [(one.found, one.differences, one.is_verifiable) for one in (early, looks_back)] == [(lost, (), False)] * 2
+
+
+def test_raw_that_went_without_a_step_differs(tmp_path: Path) -> None:
+    """Law 11: whoever deletes behind our back leaves no step."""
+    world = kept_world(tmp_path)
+    DeltaTable(table_uri(world.settings, "raw_clicks")).delete("click_date = DATE '2026-11-03'")
+    (early,) = of_hours(world.settings, EARLY)
+    assert early.is_verifiable
+    assert early.differences[0] == "seal 1: 5 raw clicks sealed, 0 recounted"
+
+
+def test_minutes_of_an_hour_without_raw_still_have_to_add_up(tmp_path: Path) -> None:
+    world = kept_world(tmp_path)
+    settings = replace(world.settings, raw_retention_days=400)
+    maintain(settings, "test", lambda: YEARS_LATER)
+    world.tamper("reconciled_clicks_minute", lambda row: row | {"clicks": 9} if row["minute"] == EARLY else row)
+    (early,) = of_hours(settings, EARLY)
+    assert early.differences == ("seal 1: 5 billable clicks sealed, its published minutes add up to 9",)
+
+
+def test_figures_past_their_retention_are_recounted_out_of_the_attempts(tmp_path: Path) -> None:
+    """Law 9, F7: minutes and hours are gone from the final tables, raw is kept."""
+    world = kept_world(tmp_path)
+    maintain(world.settings, "test", lambda: YEARS_LATER)
+    assert [verdict.differences for verdict in verify(world.settings, [EARLY, HOUR])] == [()] * 6
+    world.tamper("reconciled_clicks_minute", lambda row: row | {"clicks": 9} if row["minute"] == EARLY else row)
+    _, _, early, _, day, _ = verify(world.settings, [EARLY, HOUR])
+    assert early.differences == (f"minute 2026-11-03T05:00:00Z, {KEY}: published 9, recounted 5",)
+    assert day.differences == (f"{KEY}: day 2026-11-03T00:00:00Z has 5 clicks, its hours add up to 9",)

@@ -40,6 +40,7 @@ from warehouse.pack.queries import (
 )
 from warehouse.prices import read_prices, with_money
 from warehouse.publications import latest_publication
+from warehouse.published_minutes import published_minutes
 from warehouse.ranges import FINAL_TABLE
 from warehouse.schema import INSTANT, STATISTICS_GRAIN
 from warehouse.seals import read_seals
@@ -149,8 +150,10 @@ class Evidence:
 
     def final_rows(self) -> pa.Table:
         """The published minutes of the advertiser in the range, by key, with their money."""
-        version = self.publication.minute_version if self.publication else 0
-        minutes = dataset_of(open_version(self._settings, FINAL_TABLE["minute"], version))
+        if self.publication is None:
+            minutes = dataset_of(open_version(self._settings, FINAL_TABLE["minute"], 0))
+        else:
+            minutes = published_minutes(self._settings, self.publication, self.dispute.hours)
         dispute, minute, click_date = self.dispute, ds.field("minute"), ds.field("click_date")
         columns = ["advertiser_id", "campaign_id", "ad_id", "minute", "country", "device", "clicks"]
         rows = minutes.to_table(

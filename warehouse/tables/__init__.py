@@ -22,6 +22,7 @@ from warehouse.tables.quarantined_clicks import QUARANTINED_CLICKS
 from warehouse.tables.raw_clicks import RAW_CLICKS
 from warehouse.tables.reconciled_clicks_minute import RECONCILED_CLICKS_MINUTE
 from warehouse.tables.rejected_verdicts import REJECTED_VERDICTS
+from warehouse.tables.retention_steps import RETENTION_STEPS
 from warehouse.tables.seals import SEALS
 from warehouse.tables.stream_batches import STREAM_BATCHES
 from warehouse.tables.stream_marks import STREAM_MARKS
@@ -54,6 +55,7 @@ TABLES: dict[str, Table] = {
         DISPUTES,
         VERIFICATIONS,
         PROPOSAL_DISMISSALS,
+        RETENTION_STEPS,
         LOGS,
     )
 }
