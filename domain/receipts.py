@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
+from operator import attrgetter
 from typing import NamedTuple
 
 from domain.politeness import SECOND_MICROS
@@ -65,7 +66,7 @@ def receipt(
     One that started before the window still counts as in flight, and for the gap of the first inside it.
     """
     start, end = window
-    rows = sorted(row for row in requests if row.started_at < end)
+    rows = sorted((row for row in requests if row.started_at < end), key=attrgetter("started_at"))
     inside = [row for row in rows if row.started_at >= start]
     gaps = [later.started_at - sooner.started_at for sooner, later in pairwise(rows) if later.started_at >= start]
     return Receipt(

@@ -36,7 +36,7 @@ def test_figures_of_a_window() -> None:
         ([RequestRow(0, 5, 200), RequestRow(9, 12, 200)], False),  # 9 of 10
         ([RequestRow(0, 11, 200), RequestRow(10, 12, 200)], False),  # two at once
         ([RequestRow(0, 10, 200), RequestRow(10, 12, 200)], True),
-        ([RequestRow(0, 0, None), RequestRow(0, 0, None)], False),
+        ([RequestRow(0, 0, None), RequestRow(0, 0, 200)], False),  # one without an answer, at the same instant
         ([], True),
     ],
 )
