@@ -31,7 +31,7 @@ test-spark:
 test-engines:
 	@$(BIN)/pytest --durations=12 -m "$(OTHER_ENGINES)"
 
-check: setup ## format, lint, types, import contracts, tests that need no JVM; under a minute
+check: setup ## format, lint, types, import contracts, tests that need no JVM; some three minutes
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/mypy

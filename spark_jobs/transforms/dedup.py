@@ -25,8 +25,8 @@ MINT_MARGIN = timedelta(minutes=5)
 """Clocks of whoever mints impressions and of the broker may disagree by this much."""
 RECENTLY_MINTED = timedelta(hours=1)
 """Most clicks come this soon after their impression. Older and opaque ones are looked up further back, one by one."""
-BROADCAST_KEYS = 4_000_000
-"""Up to so many keys go to every task whole (some 16 bytes each); more of them are met by a shuffle."""
+BROADCAST_KEYS = 1_000_000
+"""Up to so many keys go to every task whole (some 60 MB); more of them are met by a shuffle."""
 POSITION = ("log", "partition", "offset")
 COPY = ("logged_at", *POSITION, "dimensions")
 """What is known of a copy: first the order in which copies are judged, then a hash of what they should agree in."""
