@@ -26,10 +26,10 @@ test: setup ## every test that CI runs; needs two cores and some 5 GB of memory
 	@$(MAKE) -j 2 --output-sync=line test-spark test-engines
 
 test-spark:
-	@$(BIN)/pytest --durations=12 -m "$(WITH_SPARK)"
+	@$(BIN)/pytest -vv --durations=12 -m "$(WITH_SPARK)"
 
 test-engines:
-	@$(BIN)/pytest --durations=12 -m "$(OTHER_ENGINES)"
+	@$(BIN)/pytest -vv --durations=12 -m "$(OTHER_ENGINES)"
 
 check: setup ## format, lint, types, import contracts, tests that need no JVM; some three minutes
 	@$(BIN)/ruff format --check --quiet .
