@@ -20,7 +20,7 @@ from domain.buckets import from_unix_micros, parse_utc
 from domain.errors import TallystickError
 from domain.settings import Settings
 from domain.stream_batches import StreamBatch
-from warehouse.stream_batches import append_batches
+from warehouse.stream_batches import append_batches, tidy_batches
 
 APPEND_EVERY = timedelta(seconds=10)
 MAX_WAITING = 10_000
@@ -28,6 +28,8 @@ MAX_WAITING = 10_000
 READ, FIRST_COPIES = "read", "first_copies"
 """What Spark observes of a live batch: the records as they are parsed, and what deduplication let through."""
 SPARK_STAGE = "spark"
+_PASSING = (DeltaError, CommitFailedError, OSError, TallystickError)
+"""What may go wrong with the table and is no reason to halt a stream."""
 _NO_WATERMARK = from_unix_micros(0)
 
 log = logging.getLogger("tallystick.stream")
@@ -138,13 +140,19 @@ class BatchLog:
         """Appends what waits if it was not done for a while."""
         if at - self._appended_at >= APPEND_EVERY:
             self._appended_at = at
-            self.append_all()
+            self.append_all(at)
 
-    def append_all(self) -> None:
-        """Appends what waits; what goes wrong is logged, and the rows wait on."""
+    def append_all(self, at: datetime) -> None:
+        """Appends what waits, and then tidies the table; what goes wrong is logged, and rows not appended wait on."""
+        if not self._waiting:
+            return
         try:
             append_batches(self._settings, list(self._waiting))
-        except (DeltaError, CommitFailedError, OSError, TallystickError) as error:
+        except _PASSING as error:
             log.warning("%s batches are not in table stream_batches yet: %s", len(self._waiting), error)
-        else:
-            self._waiting.clear()
+            return
+        self._waiting.clear()
+        try:
+            tidy_batches(self._settings, at)
+        except _PASSING as error:
+            log.warning("table stream_batches has all batches, and more files and dates than it needs: %s", error)

@@ -141,7 +141,7 @@ def run_stream(
         try:
             _supervise(queries, partial(_report, log, batch_log, on_batch), should_stop)
         finally:
-            batch_log.append_all()
+            batch_log.append_all(now())
     return _receipt(log, archive, live, (now() - started_at).total_seconds())
 
 
