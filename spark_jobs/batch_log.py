@@ -2,7 +2,8 @@
 
 Belongs here: joining what a query knows of a batch with what Spark tells of it, and handing rows on in one commit for
 many. Loads no Spark. The rows wait in memory for a moment, so a killed process takes the last few with it; nothing
-depends on them, and a commit that fails is tried again with the next rows and halts no stream.
+depends on them, and neither a commit that fails, which is tried again with the next rows, nor a report that says
+something else than expected halts the stream.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ READ, FIRST_COPIES = "read", "first_copies"
 SPARK_STAGE = "spark"
 _PASSING = (DeltaError, CommitFailedError, OSError, TallystickError)
 """What may go wrong with the table and is no reason to halt a stream."""
+_UNEXPECTED = (KeyError, ValueError, TypeError, AttributeError)
+"""What a report of another shape ends in; another version of Spark may leave out, null or add to what it says."""
 _NO_WATERMARK = from_unix_micros(0)
 
 log = logging.getLogger("tallystick.stream")
@@ -132,9 +135,14 @@ class BatchLog:
         self._settings, self._appended_at = settings, started_at
         self._waiting: deque[StreamBatch] = deque(maxlen=MAX_WAITING)
 
-    def add(self, batch: StreamBatch) -> None:
-        """Takes a row in; commits nothing."""
-        self._waiting.append(batch)
+    def add(self, query: str, log_number: int, work: BatchWork, progress: Mapping[str, Any]) -> None:
+        """Takes the row of a batch in, see ``stream_batch``; commits nothing. One that Spark reports in a way of its
+        own has no row, and is logged."""
+        try:
+            self._waiting.append(stream_batch(query, log_number, work, progress))
+        except _UNEXPECTED as error:
+            batch_id = progress.get("batchId")
+            log.warning("batch %s of the %s query has no row, Spark's report of it: %r", batch_id, query, error)
 
     def append_due(self, at: datetime) -> None:
         """Appends what waits if it was not done for a while."""
