@@ -12,7 +12,9 @@ from datetime import datetime, timedelta
 
 WINDOW = timedelta(minutes=10)
 """Freshness and pace are those of the batches that ended within it."""
-QUANTILES = {"p50": 50, "p95": 95, "p99": 99}
+WINDOW_TEXT = f"{WINDOW // timedelta(minutes=1)} minutes"
+QUANTILES = (50, 95, 99)
+"""In per cent; the fields of ``Freshness`` are named by them."""
 PER_CENT = 100
 
 
@@ -108,7 +110,7 @@ def freshness_of(batches: Iterable[StreamBatch]) -> Freshness | None:
             best = min(best, (batch.visible_at - batch.last_appended_at).total_seconds())
     if not slowest:
         return None
-    p50, p95, p99 = (_quantile(sorted(slowest), per_cent) for per_cent in QUANTILES.values())
+    p50, p95, p99 = (_quantile(sorted(slowest), per_cent) for per_cent in QUANTILES)
     return Freshness(sum(count for _, count in slowest), best, p50, p95, p99, max(slowest)[0])
 
 
@@ -160,9 +162,8 @@ def freshness_alerts(freshness: Freshness | None, overdue_events: int | None, bo
     alerts = []
     bound_seconds = bound.total_seconds()
     if freshness is not None and freshness.worst_seconds > bound_seconds:
-        minutes = WINDOW.total_seconds() / 60
         alerts.append(
-            f"of the last {minutes:.0f} minutes a click waited {freshness.worst_seconds:.1f} s "
+            f"of the last {WINDOW_TEXT} a click waited {freshness.worst_seconds:.1f} s "
             f"until it was seen; expected at most {bound_seconds:.0f} s"
         )
     if overdue_events:

@@ -2,7 +2,8 @@
 
 Belongs here: joining what a query knows of a batch with what Spark tells of it, and handing rows on in one commit for
 many. Loads no Spark. The rows wait in memory for a moment, so a killed process takes the last few with it; nothing
-depends on them, and a commit that fails is tried again with the next rows and halts no stream.
+depends on them, and neither a commit that fails, which is tried again with the next rows, nor a report that says
+something else than expected halts the stream.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from domain.buckets import from_unix_micros, parse_utc
 from domain.errors import TallystickError
 from domain.settings import Settings
 from domain.stream_batches import StreamBatch
-from warehouse.stream_batches import append_batches
+from warehouse.stream_batches import append_batches, tidy_batches
 
 APPEND_EVERY = timedelta(seconds=10)
 MAX_WAITING = 10_000
@@ -28,6 +29,10 @@ MAX_WAITING = 10_000
 READ, FIRST_COPIES = "read", "first_copies"
 """What Spark observes of a live batch: the records as they are parsed, and what deduplication let through."""
 SPARK_STAGE = "spark"
+_PASSING = (DeltaError, CommitFailedError, OSError, TallystickError)
+"""What may go wrong with the table and is no reason to halt a stream."""
+_UNEXPECTED = (KeyError, ValueError, TypeError, AttributeError)
+"""What a report of another shape ends in; another version of Spark may leave out, null or add to what it says."""
 _NO_WATERMARK = from_unix_micros(0)
 
 log = logging.getLogger("tallystick.stream")
@@ -130,21 +135,32 @@ class BatchLog:
         self._settings, self._appended_at = settings, started_at
         self._waiting: deque[StreamBatch] = deque(maxlen=MAX_WAITING)
 
-    def add(self, batch: StreamBatch) -> None:
-        """Takes a row in; commits nothing."""
-        self._waiting.append(batch)
+    def add(self, query: str, log_number: int, work: BatchWork, progress: Mapping[str, Any]) -> None:
+        """Takes the row of a batch in, see ``stream_batch``; commits nothing. One that Spark reports in a way of its
+        own has no row, and is logged."""
+        try:
+            self._waiting.append(stream_batch(query, log_number, work, progress))
+        except _UNEXPECTED as error:
+            batch_id = progress.get("batchId")
+            log.warning("batch %s of the %s query has no row, Spark's report of it: %r", batch_id, query, error)
 
     def append_due(self, at: datetime) -> None:
         """Appends what waits if it was not done for a while."""
         if at - self._appended_at >= APPEND_EVERY:
             self._appended_at = at
-            self.append_all()
+            self.append_all(at)
 
-    def append_all(self) -> None:
-        """Appends what waits; what goes wrong is logged, and the rows wait on."""
+    def append_all(self, at: datetime) -> None:
+        """Appends what waits, and then tidies the table; what goes wrong is logged, and rows not appended wait on."""
+        if not self._waiting:
+            return
         try:
             append_batches(self._settings, list(self._waiting))
-        except (DeltaError, CommitFailedError, OSError, TallystickError) as error:
+        except _PASSING as error:
             log.warning("%s batches are not in table stream_batches yet: %s", len(self._waiting), error)
-        else:
-            self._waiting.clear()
+            return
+        self._waiting.clear()
+        try:
+            tidy_batches(self._settings, at)
+        except _PASSING as error:
+            log.warning("table stream_batches has all batches, and more files and dates than it needs: %s", error)

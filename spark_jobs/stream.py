@@ -25,7 +25,7 @@ from domain.seals import current_seals
 from domain.settings import Settings
 from spark_jobs.archive import ArchiveBatches, known_ads
 from spark_jobs.batch_guard import BatchGuard
-from spark_jobs.batch_log import BatchLog, BatchWork, stream_batch
+from spark_jobs.batch_log import BatchLog, BatchWork
 from spark_jobs.kafka_source import read_clicks
 from spark_jobs.live import LiveBatches, first_copies
 from spark_jobs.stream_params import LOCK, StreamParams, StreamReceipt
@@ -141,7 +141,7 @@ def run_stream(
         try:
             _supervise(queries, partial(_report, log, batch_log, on_batch), should_stop)
         finally:
-            batch_log.append_all()
+            batch_log.append_all(now())
     return _receipt(log, archive, live, (now() - started_at).total_seconds())
 
 
@@ -220,7 +220,7 @@ def _report(log: int, batch_log: BatchLog, on_batch: Callable[[BatchProgress], N
         told = json.loads(progress.json)
         work = query.work.pop(progress.batchId, None)
         if work is not None:
-            batch_log.add(stream_batch(query.name, log, work, told))
+            batch_log.add(query.name, log, work, told)
         refuse_dropped_rows(query.name, told)
         seconds = timedelta(milliseconds=progress.batchDuration).total_seconds()
         on_batch(BatchProgress(query.name, progress.batchId, progress.numInputRows, seconds))

@@ -1,7 +1,9 @@
 """What sealed hours do not know: raw clicks beyond their cuts, and newer verdicts about clicks that they counted.
 
 Belongs here: comparing seals with raw and verdicts as they are now, date by date, without a JVM. An hour that holds as
-many raw clicks as were sealed is told by the table's log alone. What becomes of findings is ``domain/proposals.py``;
+many raw clicks as were sealed is told by the table's log alone. That count is of rows on both sides of the cut: where
+as many below it were lost as came late beyond it, nothing is found, and ``tallystick verify`` is what sees the loss.
+What becomes of findings is ``domain/proposals.py``;
 what somebody has dismissed is left out, see ``warehouse/proposal_dismissals.py``.
 """
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import csv
 import io
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from datetime import date, datetime
+from pathlib import Path
 from typing import IO, Any
 
 import pyarrow as pa
@@ -51,13 +53,14 @@ AMOUNTS = pa.schema(_AMOUNTS)
 DAY_FORMAT, COUNT_FORMAT = "yyyy-mm-dd", "#,##0"
 
 
-def write_statement(statement: Statement, file_format: str, file: IO[bytes]) -> None:
+def write_statement(statement: Statement, file_format: str, file: IO[bytes], scratch: Path | None) -> None:
     """Writes the statement in one of ``FORMATS``; ``UsageError`` for another, or for more rows than a workbook takes,
-    and then nothing is written.
+    and then nothing is written. A workbook's sheets wait in folder ``scratch``, None for the system's, until it is
+    packed, and leave nothing there.
     """
     if file_format not in FORMATS:
         raise UsageError(f"format {file_format!r}", f"one of {', '.join(FORMATS)}", "correct it")
-    FORMATS[file_format](statement, file)
+    FORMATS[file_format](statement, file, scratch)
 
 
 def flat_pieces(statement: Statement) -> Iterator[pa.Table]:
@@ -95,7 +98,7 @@ def _shaped(statement: Statement, kind: str, rows: pa.Table) -> pa.Table:
     return pa.table(columns, schema=SCHEMA)
 
 
-def _csv(statement: Statement, file: IO[bytes]) -> None:
+def _csv(statement: Statement, file: IO[bytes], _scratch: Path | None) -> None:
     text = io.TextIOWrapper(file, encoding="utf-8", newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(SCHEMA.names)
@@ -105,13 +108,13 @@ def _csv(statement: Statement, file: IO[bytes]) -> None:
     text.detach()  # which writes out what is left, and leaves the file open
 
 
-def _parquet(statement: Statement, file: IO[bytes]) -> None:
+def _parquet(statement: Statement, file: IO[bytes], _scratch: Path | None) -> None:
     with pq.ParquetWriter(file, SCHEMA, compression="zstd") as writer:
         for piece in flat_pieces(statement):
             writer.write_table(piece)
 
 
-def _xlsx(statement: Statement, file: IO[bytes]) -> None:
+def _xlsx(statement: Statement, file: IO[bytes], scratch: Path | None) -> None:
     """Sheets: head, clicks, adjustments. Text stays text: nothing becomes a formula or a link."""
     row_count = max(statement.clicks.num_rows, statement.adjustments.num_rows)
     if row_count > MAX_SHEET_ROWS:
@@ -120,7 +123,12 @@ def _xlsx(statement: Statement, file: IO[bytes]) -> None:
             f"at most {MAX_SHEET_ROWS:,} in a workbook",
             "take csv",
         )
-    options = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
+    with tempfile.TemporaryDirectory(prefix="workbook-", dir=scratch) as spill:
+        _write_book(statement, file, spill)
+
+
+def _write_book(statement: Statement, file: IO[bytes], spill: str) -> None:
+    options = {"constant_memory": True, "tmpdir": spill, "strings_to_formulas": False, "strings_to_urls": False}
     book = xlsxwriter.Workbook(file, options)
     book.set_properties({"created": statement.close.closed_at.replace(tzinfo=None, microsecond=0)})
     formats = {date: book.add_format({"num_format": DAY_FORMAT}), int: book.add_format({"num_format": COUNT_FORMAT})}
@@ -176,5 +184,9 @@ def _write_rows(sheet: Worksheet, rows: Iterable[Any], formats: dict[type, Any])
                 sheet.write_number(number, place, value, formats[int])
 
 
-FORMATS: dict[str, Callable[[Statement, IO[bytes]], None]] = {"csv": _csv, "parquet": _parquet, "xlsx": _xlsx}
+FORMATS: dict[str, Callable[[Statement, IO[bytes], Path | None], None]] = {
+    "csv": _csv,
+    "parquet": _parquet,
+    "xlsx": _xlsx,
+}
 """What a statement can be written as."""

@@ -1,6 +1,7 @@
 """Table ``stream_batches``: appending what the streams report of their micro-batches, and reading the newest of it.
 
-Belongs here: the table, and keeping it in few files. What its figures mean is ``domain/stream_batches.py``.
+Belongs here: the table, what goes from it, and keeping it in few files. What its figures mean is
+``domain/stream_batches.py``.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
-from datetime import datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import Any, Literal
 
 from deltalake import write_deltalake
@@ -19,7 +20,7 @@ from domain.stream_batches import StreamBatch
 from warehouse.layout import open_table, rows_of
 from warehouse.ledger import keep_few_files
 from warehouse.schema import arrow_rows
-from warehouse.tables.stream_batches import STREAM_BATCHES
+from warehouse.tables.stream_batches import KEPT_DAYS, STREAM_BATCHES
 
 _ORDER: list[tuple[str, Literal["ascending", "descending"]]] = [
     ("ended_at", "ascending"),
@@ -31,15 +32,26 @@ _ORDER: list[tuple[str, Literal["ascending", "descending"]]] = [
 def append_batches(settings: Settings, batches: Sequence[StreamBatch]) -> None:
     """Appends in one commit, none for no batches. Not repeatable: a batch appended twice is there twice.
 
-    Whenever many files are written into one, those that were replaced more than an hour ago are deleted.
+    What the table has too much of is left to ``tidy_batches``.
     """
-    if not batches:
-        return
+    if batches:
+        snapshot = open_table(settings, STREAM_BATCHES.name)
+        write_deltalake(snapshot, arrow_rows(STREAM_BATCHES, map(_record, batches)), mode="append")
+
+
+def tidy_batches(settings: Settings, at: datetime) -> None:
+    """Deletes the dates that are kept no longer at ``at``, and writes many files into one a date. Repeatable.
+
+    Files of two dates are never one, so it is the deleting that bounds their number. Whenever anything changes, files
+    that were replaced more than an hour ago are deleted from the disk.
+    """
     snapshot = open_table(settings, STREAM_BATCHES.name)
-    write_deltalake(snapshot, arrow_rows(STREAM_BATCHES, map(_record, batches)), mode="append")
-    appended_as = snapshot.version()
+    found_as = snapshot.version()
+    first_kept = at.astimezone(UTC).date() - timedelta(days=KEPT_DAYS)
+    if any(date.fromisoformat(one["batch_date"]) < first_kept for one in snapshot.partitions()):
+        snapshot.delete(f"batch_date < '{first_kept}'")
     keep_few_files(snapshot)
-    if snapshot.version() != appended_as:
+    if snapshot.version() != found_as:
         snapshot.vacuum(dry_run=False, full=True)
 
 

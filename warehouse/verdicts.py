@@ -82,8 +82,7 @@ def current_set(settings: Settings) -> int:
 
 
 def read_in_force(settings: Settings, set_version: int) -> dict[Target, VerdictOfSet]:
-    """By target the verdict of fraud in force at a set version; nothing at 0. All of them in memory: see
-    ``warehouse/verdicts_in_force.py`` for many.
+    """By target the verdict of fraud in force at a set version; nothing at 0. All of them in memory.
 
     ``IntegrityError`` if there is no such set: sets are never taken out of the table.
     """

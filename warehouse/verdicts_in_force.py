@@ -1,37 +1,19 @@
-"""Verdicts by SQL, for as many as there may be: those in force at a set, and those that changed since one.
+"""Verdicts by SQL, for as many as there may be: what was in force at older sets and is not so at the newest one.
 
-Belongs here: the rules of ``domain/verdicts.py`` and ``domain/proposals.py`` once more, over batches, with bounded
-memory; tests hold both equal. The table itself is ``warehouse/verdicts.py``.
+Belongs here: the rule of ``domain/proposals.py`` once more, over batches, with bounded memory; tests hold both equal.
+The table itself is ``warehouse/verdicts.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import duckdb
-import pyarrow as pa
 
 from domain.settings import Settings
-from warehouse.duck_engine import opened_engine
 from warehouse.verdicts import scan_verdicts
 
-ROWS_AT_ONCE = 65_536
-COLUMNS = [
-    *("verdict_id", "set_version", "target_kind", "impression_id", "ad_id", "log", "partition", "offset"),
-    *("verdict", "reason", "score_micros", "source", "decided_at"),
-]
+COLUMNS = ["verdict_id", "set_version", "impression_id", "ad_id", "log", "partition", "offset", "verdict", "decided_at"]
 _TARGET = 'impression_id, ad_id, log, partition, "offset"'
 """Of a click the place is null, of a place the click."""
-IN_FORCE_SQL = f"""
-FROM (
-    FROM verdicts_once
-    QUALIFY row_number() OVER (
-        PARTITION BY {_TARGET} ORDER BY decided_at DESC, set_version DESC, verdict_id DESC
-    ) = 1
-)
-WHERE verdict = 'fraud'
-"""
 CHANGED_SQL = f"""
 CREATE TABLE changed AS
 WITH
@@ -65,21 +47,9 @@ SELECT {_TARGET}, first_set, end_set, verdict_id FROM spans WHERE id IS DISTINCT
 """The spans of sets at which something else was in force than at the newest one, and what is in force there."""
 
 
-@contextmanager
-def in_force_batches(settings: Settings, set_version: int) -> Iterator[pa.RecordBatchReader]:
-    """The verdicts of fraud in force at a set, in the columns of ``COLUMNS`` and no order, for the length of a block.
-
-    Memory is bounded; what it cannot hold goes to a folder. ``IntegrityError`` as ``read_in_force``.
-    """
-    with opened_engine(settings) as engine:
-        engine.register("verdicts_once", scan_verdicts(settings, set_version, COLUMNS))
-        yield engine.sql(IN_FORCE_SQL).to_arrow_reader(ROWS_AT_ONCE)
-
-
 def know_changes(settings: Settings, engine: duckdb.DuckDBPyConnection, newest: int) -> bool:
     """Makes table ``changed`` in the engine, as of set ``newest``; whether there is any change."""
-    columns = [name for name in COLUMNS if name not in ("target_kind", "reason", "score_micros", "source")]
-    engine.register("verdicts_once", scan_verdicts(settings, newest, columns))
+    engine.register("verdicts_once", scan_verdicts(settings, newest, COLUMNS))
     engine.execute(CHANGED_SQL, {"newest": newest})
     engine.unregister("verdicts_once")
     return bool(engine.execute("SELECT 1 FROM changed LIMIT 1").fetchall())

@@ -33,12 +33,14 @@ def statement(
     """Write what an advertiser is billed for in a closed period, by day, campaign and ad."""
     asked = parse_period(period)
     check_writable(out)
+    from warehouse.duck_engine import scratch_folder
     from warehouse.statement_files import write_statement
     from warehouse.statements import read_statement
 
     with whole_file(out) as file:
-        found = read_statement(load_settings(), advertiser, asked, time_zone)
-        write_statement(found, file_format, file)
+        settings = load_settings()
+        found = read_statement(settings, advertiser, asked, time_zone)
+        write_statement(found, file_format, file, scratch_folder(settings))
     money = amounts_text({one.currency: one.amount_micros for one in found.amounts})
     clicks = ", ".join(filter(None, (f"{found.total_clicks:,} clicks", money)))
     note(f"{out}: {clicks} of advertiser {advertiser} in {asked}, days of {time_zone}")

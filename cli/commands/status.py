@@ -10,6 +10,7 @@ import typer
 
 from cli.console import out, print_json, print_table, warn
 from domain.buckets import format_utc
+from domain.stream_batches import WINDOW_TEXT
 from warehouse.clock import now
 from warehouse.settings import load_settings
 
@@ -86,7 +87,7 @@ def _show_stream(stream: StreamState) -> None:
     fresh = stream.freshness
     if fresh is not None:
         quantiles = f"p50 {fresh.p50_seconds:.1f} s, p95 {fresh.p95_seconds:.1f} s, p99 {fresh.p99_seconds:.1f} s"
-        out.print(f"freshness        at most {quantiles}, worst {fresh.worst_seconds:.1f} s, of the last 10 minutes")
+        out.print(f"freshness        at most {quantiles}, worst {fresh.worst_seconds:.1f} s, of the last {WINDOW_TEXT}")
     for alert in stream.alerts:
         warn(f"alert: {alert}")
 
@@ -97,7 +98,7 @@ def level_text(forecast: Forecast) -> str:
         return "is level with the log"
     behind = f"is {forecast.lag_events:,} records behind"
     if forecast.read_per_second is None:
-        return f"{behind}; no batch of the last 10 minutes tells how long it will take"
+        return f"{behind}; no batch of the last {WINDOW_TEXT} tells how long it will take"
     pace = f"reads {forecast.read_per_second:,.0f} a second, the log grows by {forecast.growth_per_second:,.0f}"
     if forecast.level_at is None:
         return f"{behind} and will not catch up: it {pace}"

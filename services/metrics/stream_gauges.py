@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from domain.settings import Settings
-from domain.stream_batches import StreamBatch, ended_within
+from domain.stream_batches import WINDOW_TEXT, StreamBatch, ended_within
 from services.exposition import CONTENT_TYPE, Gauge, Sample, exposition
 from services.metrics.access import check_operator
 from services.metrics.refusals import NO_STORE
@@ -33,10 +33,10 @@ OVERDUE = Gauge("tallystick_stream_overdue_events", "records that wait for live 
 LEVEL_AT = Gauge("tallystick_stream_level_timestamp_seconds", "when a query will be level; absent if nobody can tell")
 FRESHNESS = Gauge(
     "tallystick_stream_freshness_seconds",
-    "broker append to visible, clicks counted in the last ten minutes: quantiles from above, worst exact",
+    f"broker append to visible, clicks counted in the last {WINDOW_TEXT}: quantiles from above, worst exact",
 )
 ALERTS = Gauge("tallystick_stream_alerts", "reasons for somebody to look, as status prints them")
-RECORDS = Gauge("tallystick_stream_recent_records", "what became of the records of the last ten minutes")
+RECORDS = Gauge("tallystick_stream_recent_records", f"what became of the records of the last {WINDOW_TEXT}")
 ENDED_AT = Gauge("tallystick_stream_last_batch_timestamp_seconds", "when the last batch ended")
 DURATION = Gauge("tallystick_stream_last_batch_seconds", "how long the last batch took")
 STAGE = Gauge("tallystick_stream_last_batch_stage_seconds", "how long each stage of the last batch took")

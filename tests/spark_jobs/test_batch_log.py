@@ -17,7 +17,7 @@ from spark_jobs.batch_log import APPEND_EVERY, BatchLog, BatchWork, CountedClick
 from tests.support.batches import AT, batch
 from tests.support.empty_tables import make_empty_tables
 from warehouse.layout import open_table, table_uri
-from warehouse.stream_batches import batches_since
+from warehouse.stream_batches import append_batches, batches_since
 
 VISIBLE_AT = parse_utc("2026-05-03T11:00:03Z")
 FIRST, LAST = parse_utc("2026-05-03T10:59:50Z"), parse_utc("2026-05-03T10:59:58Z")
@@ -86,11 +86,11 @@ def test_a_log_whose_end_spark_did_not_ask_for_has_no_lag(told: dict[str, None])
 def test_many_batches_are_one_commit(settings: Settings) -> None:
     rows = BatchLog(settings, AT)
     for number in range(3):
-        rows.add(replace(batch(), batch_id=number))
+        rows.add("live", 1, LIVE, PROGRESS | {"batchId": number})
         rows.append_due(AT + timedelta(seconds=number))
     assert open_table(settings, "stream_batches").version() == 0
     rows.append_due(AT + APPEND_EVERY)
-    rows.append_all()
+    rows.append_all(AT)
     assert open_table(settings, "stream_batches").version() == 1
     assert len(batches_since(settings, AT - timedelta(hours=1))) == 3
 
@@ -99,12 +99,47 @@ def test_a_commit_that_fails_halts_nothing_and_is_made_up_for(
     settings: Settings, caplog: pytest.LogCaptureFixture
 ) -> None:
     rows, folder = BatchLog(settings, AT), Path(table_uri(settings, "stream_batches"))
-    rows.add(batch())
+    rows.add("live", 1, LIVE, PROGRESS)
     shutil.move(folder, folder.with_name("away"))
     with caplog.at_level(logging.WARNING, "tallystick.stream"):
-        rows.append_all()
+        rows.append_all(AT)
     assert "1 batches are not in table stream_batches yet: no table stream_batches" in caplog.text
     shutil.move(folder.with_name("away"), folder)
-    rows.add(replace(batch(), batch_id=8))
-    rows.append_all()
+    rows.add("live", 1, LIVE, PROGRESS | {"batchId": 13})
+    rows.append_all(AT)
+    assert [each.batch_id for each in batches_since(settings, AT - timedelta(hours=1))] == [12, 13]
+
+
+def test_tidying_that_fails_appends_nothing_twice(settings: Settings, caplog: pytest.LogCaptureFixture) -> None:
+    """The commit stands, whatever becomes of the old dates."""
+    append_batches(settings, [replace(batch(), ended_at=AT - timedelta(days=40))])
+    open_table(settings, "stream_batches").alter.set_table_properties({"delta.appendOnly": "true"})
+    rows = BatchLog(settings, AT)
+    for number in (7, 8):
+        rows.add("live", 1, LIVE, PROGRESS | {"batchId": number})
+        with caplog.at_level(logging.WARNING, "tallystick.stream"):
+            rows.append_all(AT)
+    assert caplog.text.count("stream_batches has all batches, and more files and dates than it needs") == 2
     assert [each.batch_id for each in batches_since(settings, AT - timedelta(hours=1))] == [7, 8]
+
+
+@pytest.mark.parametrize(
+    ("told", "problem"),
+    [
+        pytest.param({"sources": []}, "ValueError", id="no-source"),
+        pytest.param({"timestamp": "noon"}, "ValueError", id="another-time"),
+        pytest.param({"batchDuration": None}, "TypeError", id="no-duration"),
+        pytest.param({"stateOperators": [{"numRowsTotal": 85}]}, "KeyError", id="no-state-bytes"),
+        pytest.param({"eventTime": None}, "AttributeError", id="no-event-time"),
+    ],
+)
+def test_a_report_of_another_shape_costs_its_row_and_halts_nothing(
+    settings: Settings, caplog: pytest.LogCaptureFixture, told: dict[str, Any], problem: str
+) -> None:
+    rows = BatchLog(settings, AT)
+    with caplog.at_level(logging.WARNING, "tallystick.stream"):
+        rows.add("live", 1, LIVE, PROGRESS | told)
+    assert f"batch 12 of the live query has no row, Spark's report of it: {problem}(" in caplog.text
+    rows.add("live", 1, LIVE, PROGRESS | {"batchId": 13})
+    rows.append_all(AT)
+    assert [each.batch_id for each in batches_since(settings, AT - timedelta(hours=1))] == [13]

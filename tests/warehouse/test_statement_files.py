@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import io
 import re
+import tempfile
 import time
 import zipfile
 from dataclasses import replace
 from datetime import UTC, date, datetime
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -165,3 +167,11 @@ def test_a_workbook_takes_so_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(statement_files, "MAX_SHEET_ROWS", 1)
     with pytest.raises(UsageError, match="a sheet of 2 rows; expected at most 1 in a workbook"):
         statement_bytes(STATEMENT, "xlsx")
+
+
+def test_a_workbook_spills_where_it_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The system's folder may be small, and memory."""
+    expected = statement_bytes(STATEMENT, "xlsx")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "absent"))
+    assert statement_bytes(STATEMENT, "xlsx", tmp_path) == expected
+    assert list(tmp_path.iterdir()) == []

@@ -12,7 +12,7 @@ import pytest
 from domain.settings import Settings
 from tests.support.batches import AT, batch
 from warehouse.layout import open_table, table_uri
-from warehouse.stream_batches import append_batches, batches_since
+from warehouse.stream_batches import append_batches, batches_since, tidy_batches
 
 
 def test_batches_come_back_as_they_were_by_their_ends(settings: Settings) -> None:
@@ -49,6 +49,22 @@ def test_a_commit_every_few_seconds_for_ever_leaves_few_files(
         if number == 8:
             time.sleep(1.2)
         append_batches(settings, [replace(batch(), batch_id=number)])
+        tidy_batches(settings, AT)
     assert len(open_table(settings, "stream_batches").file_uris()) == 2
     assert len(list(Path(table_uri(settings, "stream_batches")).glob("*/*.parquet"))) == 1 + 5 + 1 + 1
     assert [each.batch_id for each in batches_since(settings, AT - timedelta(hours=1))] == list(range(12))
+
+
+def test_dates_of_more_than_thirty_days_ago_go_and_appends_rewrite_nothing(settings: Settings) -> None:
+    """D11: files of two dates are never one, so 130 dates would be tidied, in vain, after every append."""
+    append_batches(settings, [replace(batch(), ended_at=AT - timedelta(days=days)) for days in range(130)])
+    tidy_batches(settings, AT)
+    dates = sorted(one["batch_date"] for one in open_table(settings, "stream_batches").partitions())
+    assert (len(dates), dates[0], dates[-1]) == (31, "2026-04-03", "2026-05-03")
+    tidied_as = open_table(settings, "stream_batches").version()
+    for number in range(3):
+        append_batches(settings, [replace(batch(), batch_id=number)])
+        tidy_batches(settings, AT)
+    assert open_table(settings, "stream_batches").version() == tidied_as + 3
+    tidy_batches(settings, AT + timedelta(days=1))
+    assert len(batches_since(settings, AT - timedelta(days=200))) == 30 + 3

@@ -1,4 +1,4 @@
-"""Verdicts by SQL: the rules of the domain once more, row for row, without all of them in memory."""
+"""Changed verdicts by SQL: the rule of the domain once more, row for row, without all of them in memory."""
 
 from __future__ import annotations
 
@@ -9,15 +9,13 @@ from typing import Any
 
 import pytest
 
-from domain.errors import IntegrityError
 from domain.identity import LogPosition
 from domain.proposals import changed_spans
 from domain.settings import Settings
 from domain.verdicts import ClickTarget, FraudVerdict, Target, VerdictOfSet
-from warehouse import verdicts_in_force
 from warehouse.duck_engine import opened_engine
-from warehouse.verdicts import VerdictSet, append_set, read_in_force
-from warehouse.verdicts_in_force import in_force_batches, know_changes
+from warehouse.verdicts import VerdictSet, append_set
+from warehouse.verdicts_in_force import know_changes
 
 AT = datetime(2026, 5, 4, 12, tzinfo=UTC)
 TARGETS: list[Target] = [
@@ -59,22 +57,6 @@ def _target(row: dict[str, Any]) -> Target:
     return LogPosition(row["log"], row["partition"], row["offset"])
 
 
-def test_in_force_as_the_domain_says(settings: Settings, known: Sequence[VerdictOfSet]) -> None:
-    assert len({one.verdict.target for one in known}) == len(TARGETS)
-    for set_version in range(SETS + 1):
-        with in_force_batches(settings, set_version) as batches:
-            rows = [row for batch in batches for row in batch.to_pylist()]
-        said = ("verdict_id", "set_version", "reason", "score_micros", "source", "decided_at")
-        expected = {
-            target: (held.verdict_id, number, held.reason, held.score_micros, source, held.decided_at)
-            for target, (number, source, held) in read_in_force(settings, set_version).items()
-        }
-        assert {_target(row): tuple(row[name] for name in said) for row in rows} == expected
-        assert len(rows) == len(expected)
-    with pytest.raises(IntegrityError, match="ends at set 4"), in_force_batches(settings, SETS + 1):
-        pass
-
-
 def test_changes_as_the_domain_says(settings: Settings, known: Sequence[VerdictOfSet]) -> None:
     for newest in range(1, SETS + 1):
         with opened_engine(settings) as engine:
@@ -93,15 +75,3 @@ _NAMES = ("impression_id", "ad_id", "log", "partition", "offset")
 def test_no_set_changes_nothing(settings: Settings) -> None:
     with opened_engine(settings) as engine:
         assert not know_changes(settings, engine, 0)
-    with in_force_batches(settings, 0) as batches:
-        assert list(batches) == []
-
-
-def test_comes_in_bounded_batches(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verdicts_in_force, "ROWS_AT_ONCE", 2_048)
-    targets = (ClickTarget(f"imp-{index}", 1) for index in range(8_000))
-    verdicts = [FraudVerdict(f"v-{target[0]}", target, "fraud", "a bot", AT) for target in targets]
-    append_set(settings, VerdictSet("file", "lab", "ann", verdicts), AT)
-    with in_force_batches(settings, 1) as batches:
-        sizes = [batch.num_rows for batch in batches]
-    assert (sum(sizes), max(sizes) <= 2_048) == (8_000, True)

@@ -2,6 +2,8 @@
 
 from warehouse.table import Column, Table
 
+KEPT_DAYS = 30
+"""Whole dates before it go when the stream next tidies the table."""
 STREAM_BATCHES = Table(
     name="stream_batches",
     description="What each micro-batch read and made of it, how long it took, and how far behind the log it was.",
@@ -35,7 +37,7 @@ STREAM_BATCHES = Table(
         Column("batch_date", "date", "UTC date of ended_at"),
     ),
     partition_by=("batch_date",),
-    retention_days=30,
+    retention_days=KEPT_DAYS,
     properties={
         "delta.logRetentionDuration": "interval 1 hours",
         "delta.deletedFileRetentionDuration": "interval 1 hours",

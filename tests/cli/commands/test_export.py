@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,12 @@ def test_a_statement_is_written_again_as_it_was(folder: Path) -> None:
 def test_other_formats(folder: Path, file_format: str, magic: bytes) -> None:
     assert _export(folder / "statement", "--format", file_format).exit_code == 0
     assert (folder / "statement").read_bytes().startswith(magic)
+
+
+def test_a_workbook_needs_room_in_home_alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(folder / "absent"))
+    assert _export(folder / "statement", "--format", "xlsx").exit_code == 0
+    assert list((folder.parent / "home" / "scratch").iterdir()) == []
 
 
 def test_a_full_disk_leaves_no_half_file(folder: Path) -> None:
