@@ -19,7 +19,7 @@ from tests.support.hostile_site import LOOPBACK
 from warehouse.clock import now
 
 GAP_MICROS = 300_000
-POLICY = Policy(gap_micros=GAP_MICROS, in_flight_cap=1, lease_micros=4 * SECOND_MICROS)
+POLICY = Policy(gap_micros=GAP_MICROS, in_flight_cap=1, lease_micros=3 * SECOND_MICROS)
 AGENT = Agent("tallystick-test", "https://crawler.example/about")
 
 
