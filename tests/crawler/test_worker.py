@@ -133,11 +133,12 @@ def test_a_lease_that_was_taken_away_commits_nothing(crawl: Crawl) -> None:
             crawl.seed(f"{site.origin}/")
             stop = asyncio.Event()
             crawl_run = asyncio.create_task(crawl.run(site, stop=stop, is_until_idle=False))
-            while crawl.events(f"{site.origin}/")[-1][1] != "stale_commit":
+            while crawl.events(f"{site.origin}/")[-1][1] in {"added", "claimed", "killed"}:
                 await asyncio.sleep(0.05)
             stop.set()
             made = await crawl_run
             assert made.counts == {"lease_lost": 1}
+            assert crawl.events(f"{site.origin}/")[-1] == ("", "stale_commit")
             assert crawl.documents() == {}
             assert crawl.said(f"{site.origin}/linked") == (None, "")
             assert crawl.url(f"{site.origin}/")["reason"] == "killed"
@@ -162,6 +163,7 @@ def test_a_stop_lets_requests_end_and_gives_the_rest_back(
             stop = asyncio.Event()
             crawl_run = asyncio.create_task(crawl.run(site, waiting, stop=stop, stop_seconds=stop_seconds))
             while "/" not in site.asked_paths() or crawl.origin(waiting.origin)["crawl_delay_micros"] is None:
+                assert not crawl_run.done()
                 await asyncio.sleep(0.05)
             stop.set()
             made = await crawl_run
