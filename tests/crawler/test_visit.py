@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from crawler.frontier.reading import why
+from crawler.frontier.suppressing import OptOut, suppress
 from crawler.urls import normalise
 from domain.politeness import SECOND_MICROS
 from tests.support.crawl_child import GAP_MICROS
@@ -108,5 +109,30 @@ def test_the_gap_of_a_slow_robots_file_counts_from_its_request(crawl: Crawl) -> 
             await crawl.run(site)
             assert site.asked_paths() == ["/robots.txt", "/"]
             check_polite(site)
+
+    asyncio.run(run())
+
+
+def test_an_opt_out_reaches_a_visit_that_is_under_way(crawl: Crawl) -> None:
+    """The host opts out while its robots.txt is on its way: the page is not asked for."""
+
+    async def run() -> None:
+        async with HostileSite(behaviours={"/": page()}) as site:
+
+            async def opting_out(writer: asyncio.StreamWriter) -> None:
+                suppress(crawl.frontier, OptOut("host", "127.0.0.1", "asked", "mail", "ann"))
+                await ROBOTS(writer)
+
+            site.behaviours["/robots.txt"] = opting_out
+            crawl.seed(f"{site.origin}/")
+            stop = asyncio.Event()
+            crawl_run = asyncio.create_task(crawl.run(site, stop=stop, is_until_idle=False))
+            while crawl.events(f"{site.origin}/")[-1][1] != "stale_commit":
+                await asyncio.sleep(0.05)
+                assert len(site.asked) <= 1
+            stop.set()
+            assert (await crawl_run).counts == {"lease_lost": 1}
+            assert site.asked_paths() == ["/robots.txt"]
+            assert crawl.said(f"{site.origin}/")[0] == "suppressed"
 
     asyncio.run(run())
