@@ -40,7 +40,7 @@ COMMANDS: dict[str, str] = {
     "head": "keep the newest numbers and hashes of the ledgers somewhere else",
     "period": "close billing periods for ever, list the closed ones, and bill what is found later",
     "dispute": "open disputes, see what they rest on, pack the evidence, resolve them",
-    "crawl": "the crawl: seeds, how a domain stands, why a URL was or was not fetched, switches, opt-outs",
+    "crawl": "the crawl: seeds, workers, how a domain stands, why a URL was or was not fetched, switches, opt-outs",
     "servers": "the click servers, and how one that will not come back is retired",
     "token": "make a token for the metrics API, or for who asks for an adjustment and who approves it",
     "reset": "delete the folder of state",

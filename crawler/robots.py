@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Literal
+from typing import Literal, Protocol
 
-from crawler.fetch import Fetcher
-from crawler.outcomes import FetchLimits, FetchOutcome
+from crawler.fetch import PAGE_LIMITS
+from crawler.outcomes import FetchLimits, FetchOutcome, Validators
+from crawler.reading import NO_VALIDATORS
 from crawler.urls import normalise
 from domain.frontier import UrlIdentity
 from domain.robots import MAX_ROBOTS_BYTES, RobotsFile, RobotsVerdict, parse_robots, robots_path
@@ -106,7 +107,19 @@ def unreadable_entry(
     )
 
 
-async def read_robots(fetcher: Fetcher, origin: str, previous: RobotsEntry | None, admit: Admit) -> RobotsEntry:
+class Asks(Protocol):
+    """Who makes requests: the fetcher, or somebody who also keeps a log of them."""
+
+    async def fetch(
+        self, url: UrlIdentity, validators: Validators = NO_VALIDATORS, limits: FetchLimits = PAGE_LIMITS
+    ) -> FetchOutcome:
+        """Ask once, as ``Fetcher.fetch``: waits for the network up to the limits, in seconds and bytes; one whole
+        outcome; may be repeated; failures of the network are outcomes, never errors.
+        """
+        ...
+
+
+async def read_robots(fetcher: Asks, origin: str, previous: RobotsEntry | None, admit: Admit) -> RobotsEntry:
     """Ask for an origin's robots.txt, through as many redirects as the RFC names; each request is admitted first.
 
     The rules are those of the origin that was asked, wherever they were found. Never raises but what ``admit`` raises;

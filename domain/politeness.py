@@ -67,10 +67,12 @@ class Bucket:
         that reports nonsense gets no more than the gap from its permission.
         """
         freed = self.freed()
-        if started_at is None:
-            return freed
+        return freed if started_at is None else freed.requested(now, started_at, duration_micros)
+
+    def requested(self, now: int, started_at: int, duration_micros: int) -> Bucket:
+        """A request, permitted at ``started_at``, really began that long ago; the gap counts from then."""
         began_at = now - min(max(duration_micros, 0), max(now - started_at, 0))
-        return freed._not_before(began_at + self._pause)
+        return self._not_before(began_at + self._pause)
 
     def freed(self) -> Bucket:
         """A lease ended without saying how."""

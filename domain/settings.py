@@ -16,6 +16,7 @@ from domain.errors import SettingError
 PORTS = (1, 65_535)
 LATE_REVISIONS = ("apply", "propose")
 CRAWL_GROUPS = ("origin", "registrable_domain")
+CRAWL_SCOPES = ("registrable_domain", "host", "origin")
 
 
 def _setting(
@@ -78,6 +79,10 @@ class Settings:
     crawl_gap_seconds: int = _setting(5, "pause between two requests to a new origin", (0, 86_400))
     crawl_in_flight_count: int = _setting(1, "most requests in flight to a new origin", (1, 100))
     crawl_lease_seconds: int = _setting(120, "how long a worker holds a URL without a word", (1, 86_400))
+    crawl_scope: str = _setting(
+        "registrable_domain", "how far links and redirects of a page are followed", None, CRAWL_SCOPES
+    )
+    crawl_revisit_hours: int = _setting(168, "until a page is fetched again; 0 fetches each once", (0, 87_600))
     crawl_group: str = _setting("origin", "what a gap holds for: each origin, or their domain too", None, CRAWL_GROUPS)
 
     @property
@@ -99,6 +104,10 @@ class Settings:
     @property
     def frontier_database_url(self) -> str:
         return self.frontier_url or f"sqlite:///{self.home / 'frontier.sqlite'}"
+
+    @property
+    def bodies_path(self) -> Path:
+        return self.home / "bodies"
 
     @property
     def jars_path(self) -> Path:

@@ -1,25 +1,33 @@
-"""``tallystick crawl``: seeds, how a domain stands, why a URL was or was not fetched, switches, opt-outs, receipts."""
+"""``tallystick crawl``: seeds, a worker, how a domain stands, why a URL was not fetched, switches, receipts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+import secrets
+import signal
+import socket
+import time
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from cli.console import note, out, print_json, print_table, warn
+from cli.console import SECONDS_BETWEEN_LINES, note, out, print_json, print_table, warn
 from cli.hours import instant
 from domain.buckets import format_utc, from_unix_micros, to_unix_micros
 from domain.class_shares import CLASS_SHARES, DEFAULT_CLASS
 from domain.errors import UsageError
 from domain.suppressions import SuppressionKind
+from warehouse.clock import now
 from warehouse.settings import load_settings
 
 if TYPE_CHECKING:
     from crawler.frontier.database import Frontier
+    from crawler.worker import CrawlReceipt, Progress, Show
 
 app = typer.Typer(help="The crawl.", no_args_is_help=True, add_completion=False)
 
@@ -65,6 +73,36 @@ def seeds(
         print_table(("url", "outcome", "reason"), [(one.url, one.outcome, one.reason or None) for one in done])
     if all(one.outcome == "refused" for one in done):
         raise typer.Exit(1)
+
+
+@app.command()
+def run(
+    workers: Annotated[int, typer.Option(min=1, max=1_000, help="Most pages in hand at a time.")] = 16,
+    until_idle: Annotated[
+        bool, typer.Option(help="End once nothing is left but what waits for its time or for an origin's rest.")
+    ] = False,
+    is_json: IsJson = False,
+) -> None:
+    """Crawl what is due, politely; any number of these may run beside each other, and be killed at any moment."""
+    import asyncio
+
+    last_seconds = 0.0
+
+    def show(progress: Progress) -> None:
+        nonlocal last_seconds
+        if time.monotonic() - last_seconds >= SECONDS_BETWEEN_LINES:
+            last_seconds = time.monotonic()
+            note(f"{progress.request_count:,} requests, {progress.in_hand_count} in hand: {_counts(progress.counts)}")
+
+    made = asyncio.run(_crawled(workers, until_idle, show))
+    if is_json:
+        print_json(asdict(made))
+        return
+    print_table(("lease ended", "times"), made.counts.items(), title=f"{made.owner}: {made.lease_count:,} leases")
+    seconds = (made.ended_at - made.started_at).total_seconds()
+    note(f"{made.request_count:,} requests in {seconds:.1f} s, {made.added_count:,} URLs were new")
+    if made.resting_count:
+        note(f"{made.resting_count:,} URLs wait for origins that asked for rest")
 
 
 @app.command()
@@ -200,6 +238,30 @@ def receipt(
         raise typer.Exit(1)
 
 
+async def _crawled(workers: int, until_idle: bool, show: Show) -> CrawlReceipt:
+    """A worker that SIGTERM and Ctrl-C stop gently."""
+    import asyncio
+
+    from crawler.fetch import PAGE_LIMITS
+    from crawler.store import BodyStore
+    from crawler.worker import params_from, run_worker
+
+    settings = load_settings()
+    owner = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(2)}"
+    params = params_from(settings, owner, workers, until_idle)
+    stop = asyncio.Event()
+
+    def request_stop() -> None:
+        note(f"stopping: what is in flight may end within {params.stop_seconds:.0f} s, the rest is given back")
+        stop.set()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, request_stop)
+    with _frontier() as frontier:
+        store = BodyStore(settings.bodies_path, PAGE_LIMITS.decoded_bytes)
+        return await run_worker(frontier, store, params, now, stop=stop, show=show)
+
+
 @contextmanager
 def _frontier() -> Iterator[Frontier]:
     from crawler.frontier.database import frontier_of
@@ -246,5 +308,5 @@ def _timed(record: dict[str, Any]) -> dict[str, Any]:
     return timed | {"deletions": [_timed(one) for one in record["deletions"]]} if "deletions" in record else timed
 
 
-def _counts(by_state: dict[str, int]) -> str:
+def _counts(by_state: Mapping[str, int]) -> str:
     return ", ".join(f"{count:,} {state}" for state, count in sorted(by_state.items()))

@@ -59,13 +59,8 @@ def add_urls(frontier: Frontier, candidates: Iterable[Candidate], actor: str) ->
     """
     remaining = iter(candidates)
     while chunk := list(islice(remaining, CHUNK)):
-        for one in chunk:
-            check_priority(one.priority)
-            check_class(one.class_name)
-            if not 0 <= one.depth <= MAX_DEPTH:
-                raise UsageError(f"depth {one.depth}", f"0 to {MAX_DEPTH}", "correct it")
         with frontier.writing() as connection:
-            added = _add_chunk(connection, frontier, chunk, actor)
+            added = add_within(connection, frontier, chunk, actor)
         yield from added
 
 
@@ -92,7 +87,19 @@ def suppressions_over(connection: Connection, identities: Sequence[UrlIdentity])
     return [Suppression(*row) for row in found]
 
 
-def _add_chunk(connection: Connection, frontier: Frontier, chunk: list[Candidate], actor: str) -> list[Added]:
+def add_within(
+    connection: Connection,
+    frontier: Frontier,
+    chunk: Sequence[Candidate],
+    actor: str,
+    also_held: Sequence[int | None] = (),
+) -> list[Added]:
+    """As ``add_urls``, as the first part of the caller's transaction, which goes on with the buckets ``also_held``."""
+    for one in chunk:
+        check_priority(one.priority)
+        check_class(one.class_name)
+        if not 0 <= one.depth <= MAX_DEPTH:
+            raise UsageError(f"depth {one.depth}", f"0 to {MAX_DEPTH}", "correct it")
     if connection.dialect.name == "postgresql":  # no suppression begins between our look at them and our insert
         connection.execute(text("LOCK TABLE suppressions IN SHARE MODE"))
     now = now_of(connection)
@@ -101,7 +108,7 @@ def _add_chunk(connection: Connection, frontier: Frontier, chunk: list[Candidate
     refused = [(one, found) for one in chunk if (found := by[one.identity.url]) is not None]
     _log_refused(connection, refused, now)
     origins = _origins(connection, frontier, [one for one in chunk if by[one.identity.url] is None])
-    lock_buckets(connection, origins.values())
+    lock_buckets(connection, [*origins.values(), *also_held])
     fresh: dict[bytes, Candidate] = {}
     for one in chunk:
         if by[one.identity.url] is None:

@@ -34,6 +34,8 @@ class Completion:
     next_in_micros: int | None = None
     etag: str | None = None
     last_modified: str | None = None
+    detail: str | None = None
+    """For people, kept with the event."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,8 @@ class Failure:
     reason: str
     duration_micros: int = 0
     retry_after_micros: int | None = None
+    detail: str | None = None
+    """For people, kept with the event."""
 
 
 def start(frontier: Frontier, lease: Lease) -> Permission:
@@ -71,6 +75,22 @@ def start(frontier: Frontier, lease: Lease) -> Permission:
     raise _stale(lease, "start")
 
 
+def requested(frontier: Frontier, lease: Lease, duration_micros: int) -> None:
+    """Says how long ago the last request began, where another one follows under the same lease: the gap counts from it.
+
+    Atomic and repeatable. A lease that was lost says nothing.
+    """
+    with frontier.writing() as connection:
+        buckets = lock_buckets(connection, (lease.bucket_id, lease.group_id))
+        now = now_of(connection)
+        held = connection.execute(_HELD, _match(lease)).first()
+        if held is not None and held.started_at is not None:
+            pushed = {
+                one: bucket_of(row).requested(now, held.started_at, duration_micros) for one, row in buckets.items()
+            }
+            write_buckets(connection, {one: (bucket, 0) for one, bucket in pushed.items()})
+
+
 def extend(frontier: Frontier, lease: Lease) -> Lease:
     """The lease with a new expiry, one whole term from now. ``StaleLeaseError`` if it was lost."""
     with frontier.writing() as connection:
@@ -84,6 +104,16 @@ def extend(frontier: Frontier, lease: Lease) -> Lease:
 
 def complete(frontier: Frontier, lease: Lease, done: Completion) -> None:
     """The URL waits for its next time, or is done, with no failed attempt against it. ``StaleLeaseError`` if lost."""
+    with frontier.writing() as connection:
+        if complete_within(connection, lease, done):
+            return
+    raise lost(frontier, lease, "complete")
+
+
+def complete_within(connection: Connection, lease: Lease, done: Completion) -> bool:
+    """As ``complete``, as a part of the caller's transaction. False if the lease was lost: then nothing was changed,
+    and the caller takes back what else it did and raises ``lost``.
+    """
     check_reason_code(done.reason)
     is_planned = done.next_in_micros is not None
     end = _End(
@@ -93,8 +123,16 @@ def complete(frontier: Frontier, lease: Lease, done: Completion) -> None:
         duration_micros=done.duration_micros,
         due_in_micros=done.next_in_micros or 0,
         values={"etag": done.etag, "last_modified": done.last_modified, "attempt_count": 0},
+        detail=done.detail,
     )
-    _finish(frontier, lease, end, lambda bucket, _now: bucket.calmed())
+    return _finish_within(connection, lease, end, lambda bucket, _now: bucket.calmed())
+
+
+def lost(frontier: Frontier, lease: Lease, step: str) -> StaleLeaseError:
+    """The error of a step that came too late, which is counted."""
+    with frontier.writing() as connection:
+        _count_stale(connection, lease, step, now_of(connection))
+    return _stale(lease, step)
 
 
 def fail(frontier: Frontier, lease: Lease, failure: Failure) -> None:
@@ -127,43 +165,51 @@ class _End:
     duration_micros: int = 0
     due_in_micros: int = 0
     values: dict[str, Any] = field(default_factory=dict)
+    detail: str | None = None
 
 
 def _end_of(lease: Lease, failure: Failure, chance: float) -> _End:
-    kind, attempts, took = failure.kind, lease.attempt_count, failure.duration_micros
+    kind, attempts, took, said = failure.kind, lease.attempt_count, failure.duration_micros, failure.detail
     if kind == "throttled":
-        return _End("fail", "ready", failure.reason, took, values={"attempt_count": attempts - 1})
+        return _End("fail", "ready", failure.reason, took, values={"attempt_count": attempts - 1}, detail=said)
     if kind == "transient" and attempts < MOST_ATTEMPTS:
-        return _End("fail", "waiting", failure.reason, took, retry_micros(attempts, chance))
-    return _End("fail", "refused" if kind == "refused" else "failed", failure.reason, took)
+        return _End("fail", "waiting", failure.reason, took, retry_micros(attempts, chance), detail=said)
+    return _End("fail", "refused" if kind == "refused" else "failed", failure.reason, took, detail=said)
 
 
 def _finish(frontier: Frontier, lease: Lease, end: _End, rested: Callable[[Bucket, int], Bucket]) -> None:
-    """leased > whatever ``end`` says. ``rested`` is what the answer means to the origin; its group does not mind."""
+    """``_finish_within`` in a transaction of its own."""
     with frontier.writing() as connection:
-        buckets = lock_buckets(connection, (lease.bucket_id, lease.group_id))
-        now = now_of(connection)
-        held = connection.execute(_HELD, _match(lease)).first()
-        due_at = now + end.due_in_micros
-        values = {
-            **{"state": end.state, "reason": end.reason, "due_at": due_at, "rank_at": rank_at(due_at, lease.priority)},
-            **{"lease_owner": None, "lease_expires_at": None, "started_at": None, "changed_at": now},
-        }
-        changed = connection.execute(update(URLS).where(*_IS_OURS).values(**values, **end.values), _match(lease))
-        if held is not None and changed.rowcount:
-            new = {
-                bucket_id: bucket_of(row).finished(now, held.started_at, end.duration_micros)
-                for bucket_id, row in buckets.items()
-            }
-            new[lease.bucket_id] = rested(new[lease.bucket_id], now)
-            ready = {lease.bucket_id: int(end.state == "ready")}
-            write_buckets(connection, {one: (bucket, ready.get(one, 0)) for one, bucket in new.items()})
-            log_urls(connection, [UrlEvent(lease.url_id, now, end.state, end.reason, lease.owner, lease.fence)])
-            if new[lease.bucket_id].failure_count > buckets[lease.bucket_id]["failure_count"]:
-                _log_rest(connection, lease, end.reason, now, new[lease.bucket_id].claimable_at)
+        if _finish_within(connection, lease, end, rested):
             return
-        _count_stale(connection, lease, end.step, now)
-    raise _stale(lease, end.step)
+    raise lost(frontier, lease, end.step)
+
+
+def _finish_within(connection: Connection, lease: Lease, end: _End, rested: Callable[[Bucket, int], Bucket]) -> bool:
+    """leased > whatever ``end`` says. ``rested`` is what the answer means to the origin; its group does not mind."""
+    buckets = lock_buckets(connection, (lease.bucket_id, lease.group_id))
+    now = now_of(connection)
+    held = connection.execute(_HELD, _match(lease)).first()
+    due_at = now + end.due_in_micros
+    values = {
+        **{"state": end.state, "reason": end.reason, "due_at": due_at, "rank_at": rank_at(due_at, lease.priority)},
+        **{"lease_owner": None, "lease_expires_at": None, "started_at": None, "changed_at": now},
+    }
+    changed = connection.execute(update(URLS).where(*_IS_OURS).values(**values, **end.values), _match(lease))
+    if held is not None and changed.rowcount:
+        new = {
+            bucket_id: bucket_of(row).finished(now, held.started_at, end.duration_micros)
+            for bucket_id, row in buckets.items()
+        }
+        new[lease.bucket_id] = rested(new[lease.bucket_id], now)
+        ready = {lease.bucket_id: int(end.state == "ready")}
+        write_buckets(connection, {one: (bucket, ready.get(one, 0)) for one, bucket in new.items()})
+        event = UrlEvent(lease.url_id, now, end.state, end.reason, lease.owner, lease.fence, end.detail)
+        log_urls(connection, [event])
+        if new[lease.bucket_id].failure_count > buckets[lease.bucket_id]["failure_count"]:
+            _log_rest(connection, lease, end.reason, now, new[lease.bucket_id].claimable_at)
+        return True
+    return False
 
 
 def _log_rest(connection: Connection, lease: Lease, reason: str, now: int, until: int) -> None:

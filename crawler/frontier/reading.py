@@ -10,7 +10,16 @@ from sqlalchemy import Connection, func, select
 from crawler.frontier.adding import suppressions_over, url_key
 from crawler.frontier.database import Frontier, now_of
 from crawler.frontier.events import STALE_COMMIT
-from crawler.frontier.schema import BUCKETS, DELETIONS, ORIGIN_EVENTS, REFUSALS, SUPPRESSIONS, URL_EVENTS, URLS
+from crawler.frontier.schema import (
+    BUCKETS,
+    DELETIONS,
+    ORIGIN_EVENTS,
+    REFUSALS,
+    SUPPRESSIONS,
+    URL_EVENTS,
+    URLS,
+    database_now,
+)
 from crawler.frontier.switches import origins_named
 from domain.errors import UsageError
 from domain.frontier import UrlIdentity
@@ -53,6 +62,29 @@ class Why(NamedTuple):
     origin_events: list[Record]
     refusals: list[Record]
     suppressions: list[Record]
+
+
+class Pending(NamedTuple):
+    """What is still to come by itself. URLs that wait for their time are not in it."""
+
+    held_count: int
+    """URLs in the hands of workers, dead ones included until their leases run out."""
+    next_in_micros: int | None
+    """Until an origin that does not rest has a URL to claim; 0 for now, None for never."""
+    resting_count: int
+    """URLs that could be claimed if their origins had not asked for rest."""
+
+
+def pending(frontier: Frontier) -> Pending:
+    """What a worker without work may wait for."""
+    is_resting = (BUCKETS.c.failure_count > 0) & (BUCKETS.c.ready_at > database_now())
+    with frontier.reading() as connection:
+        now = now_of(connection)
+        held = connection.execute(select(func.count()).where(URLS.c.lease_expires_at.is_not(None))).scalar_one()
+        ready_at = select(func.min(BUCKETS.c.ready_at)).where(BUCKETS.c.ready_at.is_not(None), ~is_resting)
+        next_at = connection.execute(ready_at).scalar_one()
+        resting = connection.execute(select(func.sum(BUCKETS.c.ready_count)).where(is_resting)).scalar_one()
+    return Pending(held, None if next_at is None else max(0, next_at - now), int(resting or 0))
 
 
 def status_of(frontier: Frontier, name: str) -> DomainStatus:

@@ -257,6 +257,26 @@ DELETIONS = Table(
 )
 """The audit trail of what was deleted under suppressions, by class of data. Append-only."""
 
+DOCUMENTS = Table(
+    "documents",
+    METADATA,
+    _id("document_id"),
+    Column("url_id", BIG, nullable=False, index=True),
+    Column("url", Text, nullable=False),
+    Column("fetched_at", BigInteger, nullable=False),
+    Column("fence", BigInteger, nullable=False),
+    Column("status", Integer, nullable=False),
+    Column("content_hash", Text, nullable=False),
+    Column("body_bytes", BigInteger, nullable=False),
+    Column("media_type", Text, nullable=False),
+    Column("fetch_reason", Text, nullable=False),
+    Column("parse_reason", Text, nullable=False),
+    Column("title", Text, nullable=False),
+    UniqueConstraint("url_id", "fence", name="one_document_a_lease"),
+)
+"""What was fetched and stored: a row for every body, in the transaction that completes its URL. ``content_hash`` is its
+name in the store of bodies; only with ``fetch_reason`` ``fetched`` it is whole."""
+
 REQUESTS = Table(
     "requests",
     METADATA,

@@ -15,7 +15,7 @@ from sqlalchemy.exc import IntegrityError as NotUniqueError
 from crawler.frontier.adding import url_key
 from crawler.frontier.database import Frontier, lock_buckets, now_of
 from crawler.frontier.events import UrlEvent, log_urls
-from crawler.frontier.schema import BUCKETS, DELETIONS, REQUESTS, SUPPRESSIONS, URL_EVENTS, URLS
+from crawler.frontier.schema import BUCKETS, DELETIONS, DOCUMENTS, REQUESTS, SUPPRESSIONS, URL_EVENTS, URLS
 from crawler.frontier.switches import write_switch
 from domain.errors import UsageError
 from domain.suppressions import Suppression, SuppressionKind, check_pattern, origin_of_pattern
@@ -23,7 +23,12 @@ from domain.texts import check_actor, check_line
 
 CHUNK = 5_000
 """URLs of one transaction."""
-DATA_CLASSES: dict[str, Table] = {"requests": REQUESTS, "url_events": URL_EVENTS, "urls": URLS}
+DATA_CLASSES: dict[str, Table] = {
+    "documents": DOCUMENTS,
+    "requests": REQUESTS,
+    "url_events": URL_EVENTS,
+    "urls": URLS,
+}
 """Classes of data that the frontier keeps of a URL, in the order in which they are deleted."""
 
 

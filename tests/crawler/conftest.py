@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -12,6 +13,7 @@ from hypothesis import settings
 from crawler.egress import EgressGuard, EgressPolicy
 from crawler.fetch import Agent, Fetcher
 from crawler.names import Names
+from tests.support.crawl_world import Crawl
 from warehouse.clock import now
 
 settings.register_profile("patient", deadline=None)  # a busy machine is nobody's failure
@@ -32,3 +34,12 @@ async def _fetcher(
 def make_fetcher() -> MakeFetcher:
     """A fetcher with a policy, asking no name server but the one that is given."""
     return _fetcher
+
+
+@pytest.fixture
+def crawl(tmp_path: Path) -> Iterator[Crawl]:
+    """A frontier with bodies, whose workers ask sites on loopback."""
+    made = Crawl(tmp_path)
+    yield made
+    made.check_counts()
+    made.frontier.close()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 import struct
+import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from typing import Self, cast
 
 from crawler.egress import EgressPolicy
 from domain.addresses import Network
+from domain.receipts import RequestRow
 
 LOOPBACK = ip_network("127.0.0.0/8")
 CERTIFICATE = Path(__file__).with_suffix(".pem")
@@ -85,6 +87,8 @@ class HostileSite:
     is_tls: bool = False
     behaviours: dict[str, Behaviour] = field(default_factory=dict)
     asked: list[Asked] = field(default_factory=list)
+    rows: list[RequestRow] = field(default_factory=list)
+    """When each request was here, by this server's own clock, and answered or broken off."""
     connections_count: int = 0
     port: int = 0
     _server: asyncio.Server | None = None
@@ -138,7 +142,11 @@ class HostileSite:
                 path = lines[0].split(" ")[1]
                 pairs = [line.partition(": ") for line in lines[1:] if line]
                 self.asked.append(Asked(path, {name.lower(): value for name, _, value in pairs}))
-                await self.behaviours.get(path, answer(status="404 Not Found"))(writer)
+                begun_seconds = time.monotonic()
+                try:
+                    await self.behaviours.get(path, answer(status="404 Not Found"))(writer)
+                finally:
+                    self.rows.append(RequestRow(int(begun_seconds * 1e6), int(time.monotonic() * 1e6), None))
         writer.close()
 
 

@@ -105,3 +105,18 @@ def test_a_receipt_says_whether_it_was_polite() -> None:
     assert (polite["requests"], polite["smallest_gap_seconds"], polite["is_polite"]) == (2, "6.000", True)
     rude = run(*window, "1970-01-01T00:01Z")
     assert (rude.exit_code, "3.000" in rude.stdout) == (1, True)
+
+
+def test_a_worker_says_what_became_of_its_leases(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An address that is not public needs no network to be refused."""
+    run("seeds", "http://10.0.0.1/", "--actor", "ann")
+    refused = run("run", "--until-idle")
+    assert (refused.exit_code, "crawl_contact_url" in refused.stderr) == (2, True), refused.output
+    monkeypatch.setenv("TALLYSTICK_CRAWL_CONTACT_URL", "https://crawler.example/")
+    shown = run("run", "--until-idle")
+    assert (shown.exit_code, "not_public" in shown.stdout) == (0, True), shown.output
+    assert "0 requests in" in shown.stderr
+    assert "refused: not_public" in run("why", "http://10.0.0.1/").stdout
+    (again,) = documents(run("run", "--workers", "2", "--until-idle", "--json"))
+    assert (again["lease_count"], again["is_stopped"]) == (0, False)
+    assert str(again["started_at"]).endswith("Z")

@@ -7,14 +7,14 @@ from collections.abc import Callable
 import pytest
 
 from crawler.frontier.database import Frontier
-from crawler.frontier.leases import Completion, Failure, complete, extend, fail, release, start
-from crawler.frontier.reading import status_of
+from crawler.frontier.leases import Completion, Failure, complete, extend, fail, release, requested, start
+from crawler.frontier.reading import status_of, why
 from crawler.frontier.sweeping import sweep
 from crawler.frontier.switches import set_switch
 from domain.crawl_states import MOST_ATTEMPTS, Lease, StaleLeaseError
 from domain.errors import UsageError
 from domain.politeness import FIRST_BACKOFF_MICROS, FIRST_RETRY_MICROS, SECOND_MICROS
-from tests.support.frontiers import GAP_SECONDS, LEASE_SECONDS, POLICY, FrontierWorld
+from tests.support.frontiers import GAP_SECONDS, LEASE_SECONDS, POLICY, FrontierWorld, identity
 
 A = "https://a.example/"
 ORIGIN = "https://a.example"
@@ -201,3 +201,31 @@ def test_a_reason_is_a_code(world: FrontierWorld) -> None:
     lease = world.lease()
     with pytest.raises(UsageError, match="a code such as not_found"):
         release(world.frontier, lease, "Shut down!")
+
+
+def test_the_gap_between_two_requests_of_one_lease_counts_from_the_first_request(world: FrontierWorld) -> None:
+    """The worker dawdled 100 s between permission and connection."""
+    world.add(A)
+    lease = world.lease()
+    assert start(world.frontier, lease).is_granted
+    world.pass_seconds(130)
+    requested(world.frontier, lease, 30 * SECOND_MICROS)
+    waits = start(world.frontier, lease).wait_micros
+    assert (GAP_SECONDS - 31) * SECOND_MICROS < waits <= (GAP_SECONDS - 30) * SECOND_MICROS + SECOND_MICROS
+
+
+def test_what_a_lost_lease_says_of_its_request_changes_nothing(world: FrontierWorld) -> None:
+    world.add(A)
+    lease = world.lease()
+    start(world.frontier, lease)
+    release(world.frontier, lease, "stopped")
+    before = world.origin(ORIGIN)["startable_at"]
+    world.pass_seconds(100)
+    requested(world.frontier, lease, 1)
+    assert world.origin(ORIGIN)["startable_at"] == before
+
+
+def test_the_event_of_an_end_says_its_detail(world: FrontierWorld) -> None:
+    world.add(A)
+    fail(world.frontier, world.lease(), Failure("refused", "robots_disallowed", detail="line 3"))
+    assert why(world.frontier, identity(A)).events[-1]["detail"] == "line 3"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from crawler.frontier.leases import Completion, Failure, complete, fail
-from crawler.frontier.reading import status_of, why
+from crawler.frontier.reading import Pending, pending, status_of, why
 from crawler.frontier.switches import set_switch
 from domain.errors import UsageError
 from domain.politeness import SECOND_MICROS
@@ -72,3 +72,20 @@ def test_the_whole_chain_is_told(world: FrontierWorld) -> None:
     assert [(event["event"], event["reason"]) for event in told.origin_events] == [("throttled", "too_many_requests")]
     assert told.obstacles[0].startswith("its time comes in 7")
     assert told.state == "waiting"
+
+
+def test_a_worker_without_work_knows_what_it_may_wait_for(world: FrontierWorld) -> None:
+    """URLs that wait for their time are not waited for, nor those of an origin that asked for rest."""
+    assert pending(world.frontier) == Pending(0, None, 0)
+    world.add(A)
+    assert pending(world.frontier) == Pending(0, 0, 0)
+    lease = world.lease()
+    assert pending(world.frontier) == Pending(1, None, 0)
+    world.add(A + "2")
+    complete(world.frontier, lease, Completion("fetched", 0, 1_000_000))
+    left = pending(world.frontier)
+    assert (left.held_count, left.resting_count) == (0, 0)
+    assert 500 * SECOND_MICROS < (left.next_in_micros or 0) <= 601 * SECOND_MICROS
+    world.pass_seconds(601)
+    fail(world.frontier, world.lease(), Failure("throttled", "http_503", 0, 5_000 * SECOND_MICROS))
+    assert pending(world.frontier) == Pending(0, None, 1)
