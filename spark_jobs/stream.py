@@ -187,6 +187,8 @@ def _supervise(queries: list[_Query], report: Callable[[_Query], None], should_s
                 report(query)
         _finish_batches(queries)
         for query in queries:
+            if not query.handle.isActive:
+                _await(query)  # one that failed since we last looked says so here, or nowhere
             report(query)
     finally:
         for query in queries:

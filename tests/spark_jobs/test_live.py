@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -12,11 +13,12 @@ from deltalake import DeltaTable
 from domain.counting import CountKey
 from domain.errors import IntegrityError, TallystickError
 from spark_jobs import live
-from spark_jobs.stream import checkpoint_path, refuse_dropped_rows
+from spark_jobs.stream import checkpoint_path, refuse_dropped_rows, run_stream
+from spark_jobs.stream_params import StreamParams
 from tests.support.events import AD, ADVERTISER, CAMPAIGN, click
 from tests.support.stream_world import StreamWorld, minutes_ago
 from warehouse.layout import table_uri
-from warehouse.marks import read_marks
+from warehouse.marks import LIVE_QUERY, read_marks
 
 pytestmark = [pytest.mark.spark, pytest.mark.broker]
 
@@ -176,6 +178,23 @@ def test_a_crash_after_any_commit_is_repaired(
     world.run()
     assert total(world) == 30
     world.assert_live_equals_oracle()
+
+
+def test_a_query_that_fails_between_two_looks_is_an_error(world: StreamWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether the other query ended in that moment, or a stop was asked for: it never looks like success."""
+    world.send([click("a", minutes_ago(1))])
+
+    def die(*_: object) -> None:
+        raise OSError("the process dies here")
+
+    def is_over() -> bool:
+        while any(query.name == LIVE_QUERY for query in world.spark.streams.active):
+            time.sleep(0.05)
+        return True
+
+    monkeypatch.setattr(live, "merge_counts", die)
+    with pytest.raises(TallystickError, match="the live query ended"):
+        run_stream(world.settings, world.spark, StreamParams(is_once=True), should_stop=is_over)
 
 
 def test_versions_alone_protect_where_the_mark_is_behind(world: StreamWorld) -> None:
