@@ -14,7 +14,7 @@ from operator import add
 from deltalake import CommitProperties, DeltaTable
 
 from domain.errors import IntegrityError
-from domain.retention import Books, Partition, Policy, kept_days
+from domain.retention import LOGGED_WITHIN, Books, Partition, Policy, kept_days
 from domain.settings import Settings
 from warehouse.holds import holds
 from warehouse.layout import open_table
@@ -29,8 +29,6 @@ AfterStep = Callable[[str], None]
 """Told the name of each commit right after it; tests die there."""
 RAW_TABLES = ("raw_clicks", "click_identities")
 """What later clicks are judged by, and what setting ``raw_retention_days`` is about."""
-LOGGED_WITHIN = timedelta(days=1)
-"""Hardly any click is logged this long after it happened; a recount looks back as far."""
 DATES_AT_ONCE = 31
 """Of one commit: a predicate of more would be too deep for the engine that reads it."""
 STEP_KEY = "tallystick.retentionStep"
