@@ -6,7 +6,7 @@ Belongs here: the decision, over ledgers that were read. Which tables there are 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cached_property
@@ -166,6 +166,11 @@ def decide(partitions: Iterable[Partition], policy: Policy, books: Books, now: d
     due = sorted((one for one in partitions if policy.is_due(one, now)), key=lambda one: one.start)
     reasons = {one: tuple(books.against_deletion(one, policy)) for one in due}
     return Decision(tuple(one for one in due if not reasons[one]), {one: why for one, why in reasons.items() if why})
+
+
+def is_lost(hour: datetime, horizon: timedelta, deleted: Collection[datetime]) -> bool:
+    """Whether hours were deleted that a count of this one rests on: its own clicks, or earlier copies of them."""
+    return any(hour - horizon - LOGGED_WITHIN <= one <= hour + HOUR for one in deleted)
 
 
 def _days_touched(start: datetime, end: datetime) -> Iterator[datetime]:

@@ -249,10 +249,6 @@ class RawRecount:
         self._has_outcomes = True
         return self._summary(hour)
 
-    def has_raw(self, hour: datetime) -> bool:
-        """Whether raw_clicks has a file of an hour."""
-        return bool(self._files_of(hour))
-
     def disagreements(self, hour: datetime) -> list[str]:
         """Raw rows of the hour whose payload does not say what stands beside it, or that are there twice; in words."""
         files = self._files_of(hour)

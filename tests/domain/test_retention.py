@@ -18,6 +18,7 @@ from domain.retention import (
     Partition,
     Policy,
     decide,
+    is_lost,
     kept_days,
     parse_partition,
 )
@@ -141,6 +142,15 @@ def test_the_identities_of_a_held_hour_are_held_on_the_log_date_after_it() -> No
     identities = Policy("click_identities", THIRTEEN_MONTHS_DAYS, RAW.look_back)
     assert reasons(Partition(date(2026, 11, 16)), identities, holds=disputed) == ["dispute D-1 holds it"]
     assert reasons(Partition(date(2026, 11, 17)), identities, holds=disputed) == []
+
+
+@pytest.mark.parametrize(
+    ("hours_away", "is_it"), [(-8 * 24 - 1, False), (-8 * 24, True), (0, True), (1, True), (2, False)]
+)
+def test_an_hour_is_lost_with_what_it_rests_on(hours_away: int, is_it: bool) -> None:
+    """Seven days of horizon and a day before it; what is deleted farther away is not missed."""
+    deleted = {HOUR.start + timedelta(hours=hours_away)}
+    assert is_lost(HOUR.start, timedelta(days=7), deleted) is is_it
 
 
 def test_raw_stays_while_hours_that_look_back_at_it_are_open() -> None:
