@@ -111,8 +111,10 @@ def _delete(snapshot: DeltaTable, table: Table, partitions: Sequence[Partition],
 
 
 def _is_taken(settings: Settings, table: Table, step: RetentionStep) -> bool:
-    """By the table's log; where that is not kept for so long, by what is left. A late click may make a folder anew."""
+    """By the table's log; where that is not kept for so long, by what is gone: one commit takes all or none, and a late
+    click may make a folder anew.
+    """
     snapshot = open_table(settings, table.name)
     if any(commit.get(STEP_KEY) == str(step.step_number) for commit in snapshot.history()):
         return True
-    return not partitions_of(snapshot, table).keys() & set(step.partitions)
+    return not set(step.partitions) <= partitions_of(snapshot, table).keys()
