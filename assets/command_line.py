@@ -21,8 +21,8 @@ class CommandLine(dg.ConfigurableResource[None]):
     def run(self, context: dg.AssetExecutionContext | dg.OpExecutionContext, *arguments: str) -> str:
         """Runs one command to its end and returns its receipt, a line of JSON.
 
-        Its output goes to the run's logs. A non-zero exit is a ``dg.Failure`` with the last lines; a cancelled run
-        stops the child and waits for it.
+        Its output goes to the run's logs. An end without a receipt is a ``dg.Failure`` with the last lines; a
+        cancelled run stops the child and waits for it.
         """
         with TemporaryDirectory(prefix="tallystick-") as folder:
             receipt = Path(folder) / "receipt.json"

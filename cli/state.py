@@ -117,7 +117,10 @@ def _processes(settings: Settings) -> list[ProcessState]:
     ports = {"click": settings.click_port, "metrics": settings.metrics_port, "dagster": settings.dagster_port}
     return [
         broker,
-        *(ProcessState(name, is_locked(settings, name), f"lock {name}") for name in ("stream", "reconcile")),
+        *(
+            ProcessState(name, is_locked(settings, name), f"lock {name}, which maintenance takes, too")
+            for name in ("stream", "reconcile")
+        ),
         *(ProcessState(name, listener_of(port) is not None, f"port {port}") for name, port in ports.items()),
     ]
 

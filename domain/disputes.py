@@ -130,11 +130,10 @@ class Resolution:
 class Hold:
     """Hours ``[start, end)`` that no retention may touch, until an instant or, while the case is open, for ever.
 
-    Raw clicks and identities are held from ``look_back_start`` on: the duplicates of these hours are judged by them.
+    What else these hours are judged by is held with them: ``domain/retention.py`` says how far that reaches.
     """
 
     case_id: str
-    look_back_start: datetime
     start: datetime
     end: datetime
     until_at: datetime | None
@@ -253,12 +252,12 @@ def _check_correction(
             )
 
 
-def holds_of(disputes: Iterable[Dispute], now: datetime, after: timedelta, look_back: timedelta) -> list[Hold]:
+def holds_of(disputes: Iterable[Dispute], now: datetime, after: timedelta) -> list[Hold]:
     """What is held now: the whole hours of each open dispute, and of each one that ended less than ``after`` ago."""
     held = []
     for dispute in disputes:
         until_at = None if dispute.resolution is None else dispute.resolution.recorded_at + after
         if until_at is None or now < until_at:
             start, end = dispute.hours[0], dispute.hours[-1] + HOUR
-            held.append(Hold(dispute.case_id, start - look_back, start, end, until_at))
+            held.append(Hold(dispute.case_id, start, end, until_at))
     return held

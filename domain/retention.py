@@ -6,7 +6,7 @@ Belongs here: the decision, over ledgers that were read. Which tables there are 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cached_property
@@ -19,6 +19,8 @@ from domain.seals import Seal, current_seals
 
 THIRTEEN_MONTHS_DAYS = 397
 """Of the longest thirteen months: a leap year and a month of 31 days."""
+LOGGED_WITHIN = timedelta(days=1)
+"""Hardly any click is logged this long after it happened; a recount looks back as far beyond its horizon."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ def parse_partition(text: str) -> Partition:
 class Policy:
     """For how long a table is kept: so many days after the end of a partition, for ever with None.
 
-    ``look_back``: partitions are also needed to judge the clicks of so long afterwards.
+    ``look_back``: partitions are also needed to judge the clicks of so long afterwards, and so kept longer by it.
     """
 
     table: str
@@ -69,7 +71,9 @@ class Policy:
 
     def is_due(self, partition: Partition, now: datetime) -> bool:
         """Whether it has been kept for as long as it has to be."""
-        return self.kept_days is not None and partition.end + timedelta(days=self.kept_days) <= now
+        if self.kept_days is None:
+            return False
+        return partition.end + timedelta(days=self.kept_days) + self.look_back <= now
 
 
 def kept_days(declared_days: int | None, setting: str, setting_days: int) -> int | None:
@@ -137,8 +141,8 @@ class Books:
         }
         reasons += [f"period {period} is open" for period in sorted(open_periods)]
         for hold in self.holds:
-            start = hold.look_back_start if policy.look_back else hold.start
-            if start < partition.end and partition.start < hold.end:
+            logged_until = hold.end + LOGGED_WITHIN if policy.look_back else hold.end
+            if hold.start - policy.look_back < partition.end and partition.start < logged_until:
                 until = f" until {format_utc(hold.until_at)}" if hold.until_at else ""
                 reasons.append(f"dispute {hold.case_id} holds it{until}")
         return reasons
@@ -162,6 +166,11 @@ def decide(partitions: Iterable[Partition], policy: Policy, books: Books, now: d
     due = sorted((one for one in partitions if policy.is_due(one, now)), key=lambda one: one.start)
     reasons = {one: tuple(books.against_deletion(one, policy)) for one in due}
     return Decision(tuple(one for one in due if not reasons[one]), {one: why for one, why in reasons.items() if why})
+
+
+def is_lost(hour: datetime, horizon: timedelta, deleted: Collection[datetime]) -> bool:
+    """Whether hours were deleted that a count of this one rests on: its own clicks, or earlier copies of them."""
+    return any(hour - horizon - LOGGED_WITHIN <= one <= hour + HOUR for one in deleted)
 
 
 def _days_touched(start: datetime, end: datetime) -> Iterator[datetime]:

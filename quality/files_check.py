@@ -30,7 +30,8 @@ def judge_files(settings: Settings, hours: Hours) -> Judgement:
         violations += [f"{table.name} {one}: {old[one].small_count} small files" for one in crowded(old)]
     return Judgement(
         f"{len(violations)} of {partition_count} partitions with {SMALL_FILES} small files or more",
-        f"fewer than {SMALL_FILES} small files in each: `tallystick maintain` sees to it",
+        f"fewer than {SMALL_FILES} small files in each: `tallystick maintain` sees to it, "
+        "to the stream's tables while it is stopped",
         violations,
         {"partition_count": partition_count, "file_count": file_count},
     )

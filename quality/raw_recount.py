@@ -234,10 +234,10 @@ class RawRecount:
         """The outcome of every raw row of the hour up to the cut, copies judged by all of raw up to the cut, fraud by
         the verdicts up to a set. ``kinds`` are those of which a click may be billable.
         """
+        self._know_fraud(verdict_set)
         if not self._files_of(hour):
             return self._nothing()
         self._forget_before(hour - horizon - LATEST)
-        self._know_fraud(verdict_set)
         self._load(self._files_of(hour))
         self._set_cut(cut)
         first_us, until_us = self._row(SPAN_SQL, hour_us=to_unix_micros(hour), kinds=list(kinds))
@@ -248,10 +248,6 @@ class RawRecount:
         self._engine.execute(JUDGE_SQL, {"hour_us": to_unix_micros(hour), "kinds": list(kinds), **span})
         self._has_outcomes = True
         return self._summary(hour)
-
-    def has_raw(self, hour: datetime) -> bool:
-        """Whether raw_clicks has a file of an hour."""
-        return bool(self._files_of(hour))
 
     def disagreements(self, hour: datetime) -> list[str]:
         """Raw rows of the hour whose payload does not say what stands beside it, or that are there twice; in words."""

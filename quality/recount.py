@@ -7,11 +7,11 @@ is ``domain/chain.py``. docs/seals.md tells a stranger how to do all of this wit
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from domain.buckets import HOUR, day_of, format_utc
+from domain.buckets import day_of, format_utc
 from domain.errors import IntegrityError
 from domain.finality import final_until
 from domain.heads import Head, Ledgers, missing_of
@@ -23,9 +23,9 @@ from domain.texts import hours_text
 from quality.adjusted import adjustment_differences
 from quality.closed_periods import close_differences
 from quality.published import PublishedFigures
-from quality.raw_recount import LATEST, HourRecount, RawRecount
+from quality.raw_recount import HourRecount, RawRecount
 from warehouse.heads import read_ledgers
-from warehouse.retention_steps import deleted_hours
+from warehouse.lost_raw import LostRaw
 
 RULE_WITHOUT_VERDICTS = 1
 KNOWN_RULE_VERSIONS = (RULE_WITHOUT_VERDICTS, 2)
@@ -76,11 +76,10 @@ def verify(
             yield _closed(close, seals)
     figures = PublishedFigures(settings, publications[-1]) if publications else None
     with RawRecount(settings, on_progress) as recount:
-        gone = deleted_hours(settings, "raw_clicks")
-        deleted = gone.hours | {hour for hour in gone.maybe if not recount.has_raw(hour)}
+        lost = LostRaw(settings)
         for hour in hours:
             of_hour = [seal for seal in seals if seal.hour == hour]
-            is_lost = _is_lost(hour, of_hour, deleted)
+            is_lost = lost.touches(hour, max((seal.horizon_days for seal in of_hour), default=0))
             yield _HourVerifier(recount, figures, hour, of_hour, is_lost=is_lost).verdict()
     for day in sorted({day_of(hour) for hour in hours}) if figures else []:
         differences = tuple(figures.violations("day", day)) if figures else ()
@@ -135,12 +134,6 @@ def _beyond_seals(seals: Sequence[Seal], publications: Sequence[Publication]) ->
             )
         known_until = publication.final_until
     return differences
-
-
-def _is_lost(hour: datetime, seals: Sequence[Seal], deleted: Collection[datetime]) -> bool:
-    """Whether raw clicks that the seals of an hour rest on were deleted: its own, or earlier copies of them."""
-    horizon = timedelta(days=max((seal.horizon_days for seal in seals), default=0))
-    return any(hour - horizon - LATEST <= one <= hour + HOUR for one in deleted)
 
 
 class _HourVerifier:

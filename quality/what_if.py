@@ -22,6 +22,7 @@ from domain.settings import Settings
 from domain.verdicts import ClickTarget, FraudVerdict
 from quality.raw_recount import COUNTED_KINDS, VERDICT_COLUMNS, RawRecount
 from quality.recount import KNOWN_RULE_VERSIONS, applied_set
+from warehouse.lost_raw import NO_LONGER_VERIFIABLE, LostRaw
 from warehouse.prices import PRICED_JOIN, prices_by_minute
 from warehouse.schema import arrow_schema
 from warehouse.seals import read_seals
@@ -174,6 +175,21 @@ def sealed_among(settings: Settings, hours: Iterable[datetime]) -> list[Seal]:
     if not seals:
         raise UsageError("no hour of the range is sealed", "sealed hours", "reconcile them, or ask for others")
     return seals
+
+
+def countable_among(settings: Settings, seals: Iterable[Seal], supposition: Supposition) -> list[Seal]:
+    """Those whose hours can still be counted, under the supposition too. ``UsageError`` if there is none."""
+    lost = LostRaw(settings)
+    countable = [
+        seal for seal in seals if not lost.touches(seal.hour, max(seal.horizon_days, supposition.horizon_days or 0))
+    ]
+    if not countable:
+        raise UsageError(
+            f"no hour of the range can be counted: each is {NO_LONGER_VERIFIABLE}",
+            "hours whose raw clicks, and those before them, are kept",
+            "ask for later hours, or a shorter horizon",
+        )
+    return countable
 
 
 def what_if(

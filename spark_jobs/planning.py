@@ -28,12 +28,15 @@ from spark_jobs.stream_params import LOCK as STREAM_LOCK
 from warehouse.layout import dataset_of, open_table
 from warehouse.locks import is_locked
 from warehouse.logs import LogRow, TopicRecreatedError, read_logs
+from warehouse.lost_raw import NO_LONGER_VERIFIABLE, LostRaw
 from warehouse.marks import ARCHIVE_QUERY, reached_offsets
 from warehouse.periods import read_closed
 from warehouse.publications import latest_publication
 from warehouse.seals import read_seals
 
 POLL_SECONDS = 0.5
+COUNTED_AGAIN = frozenset({"verify", "revise"})
+"""What is done with a sealed hour that needs its raw clicks."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,8 @@ def plan(
     running archive is always a batch behind the log: it gets ``archive_wait_seconds`` to reach the ends that were
     read. ``TopicRecreatedError`` if the log is not the one that was archived, ``LogUnavailableError`` if no broker
     answers, ``PeriodClosedError`` if hours are to be revised and one lies in a closed period. An hour of a closed
-    period is never sealed; one that is sealed there is verified.
+    period is never sealed; one that is sealed there is verified. A sealed hour is not counted again after retention
+    deleted raw clicks that it rests on.
     """
     closed = read_closed(settings)
     seals = read_seals(settings)
@@ -92,11 +96,16 @@ def plan(
         is_any_due = any(hour + HOUR + settings.grace <= now for hour in to_count)
         state = _read_state(settings, log, archive_wait_seconds if is_any_due else 0)
         planned |= _plan_counted(settings, to_count, now, log=log, state=state, seals=seals)
-    raw = dataset_of(open_table(settings, "raw_clicks"))
+    raw, lost = dataset_of(open_table(settings, "raw_clicks")), LostRaw(settings)
     for hour in hours:
         if hour in sealed:
             again = _plan_sealed(raw, sealed[hour], published)
             planned[hour] = _plan_revision(again, planned[hour]) if is_revising else again
+            horizon_days = sealed[hour].horizon_days
+            if is_revising:
+                horizon_days = max(horizon_days, settings.final_horizon_days)
+            if planned[hour].action in COUNTED_AGAIN and lost.touches(hour, horizon_days):
+                planned[hour] = replace(again, action="blocked", cut={}, reasons=(NO_LONGER_VERIFIABLE,))
     return [planned[hour] for hour in hours]
 
 

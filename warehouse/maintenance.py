@@ -48,20 +48,20 @@ def _silent(_text: str) -> None:
 
 @dataclass(frozen=True)
 class TablePlan:
-    """What is due of one table. ``refused``: partitions that are due and must stay, with the reasons."""
+    """What is due of one table. ``notes``: what is not done, with the reasons: kept, not compacted, left for later."""
 
     table: Table
     policy: Policy
     files: Mapping[Partition, PartitionFiles] = field(default_factory=dict)
     deletable: tuple[Partition, ...] = ()
     compactable: tuple[Partition, ...] = ()
-    refused: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     vacuum_count: int = 0
 
 
 @dataclass(frozen=True)
 class TableReceipt:
-    """What was done to one table, and why the rest was not."""
+    """What was done to one table. ``notes``: what was not, with the reasons."""
 
     table: str
     deleted_partitions: int = 0
@@ -70,7 +70,7 @@ class TableReceipt:
     compacted_partitions: int = 0
     fewer_file_count: int = 0
     vacuumed_file_count: int = 0
-    refused: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     is_busy: bool = False
 
 
@@ -131,12 +131,11 @@ def maintain(
             tables = [table for table in BIG_TABLES if lock_of(table) == lock]
             try:
                 with writer_lock(settings, lock):
-                    books = read_books(settings, clock())
-                    changed = [_change(run, table, books) for table in tables]
-                    number = _publish_anew(run, books) if lock == SEAL_LOCK else number
+                    changed = [_change(run, table) for table in tables]
+                    number = _publish_anew(run) if lock == SEAL_LOCK else number
                     receipts |= {one.table: _clean(run, one) for one in changed}
             except WriterBusyError as busy:
-                receipts |= {one.name: TableReceipt(one.name, refused=(busy.found,), is_busy=True) for one in tables}
+                receipts |= {one.name: TableReceipt(one.name, notes=(busy.found,), is_busy=True) for one in tables}
     return MaintenanceReceipt(tuple(receipts[table.name] for table in BIG_TABLES), number)
 
 
@@ -150,7 +149,7 @@ def _plan_table(settings: Settings, table: Table, books: Books, now: datetime) -
     policy = policy_of(settings, table)
     if table.name in FINAL_TABLES and not books.is_all_published:
         waits = f"seal {books.seals[-1].seal_number} is not published yet: `tallystick reconcile` does it"
-        return TablePlan(table, policy, files, refused=(waits,))
+        return TablePlan(table, policy, files, notes=(waits,))
     due = decide(files, policy, books, now)
     small = [partition for partition in crowded(files) if partition not in due.deletable]
     written = still_written(small, books)
@@ -158,8 +157,8 @@ def _plan_table(settings: Settings, table: Table, books: Books, now: datetime) -
     now_ready = [one for day in list(ready)[:DATES_A_RUN] for one in ready[day]]
     later_count = sum(map(len, ready.values())) - len(now_ready)
     later = (f"{later_count} more partitions are to be compacted: by the next runs",) if later_count else ()
-    refused = (*_in_words("kept", due.refused), *_in_words("not compacted", written), *later)
-    return TablePlan(table, policy, files, due.deletable, tuple(now_ready), refused)
+    notes = (*_in_words("kept", due.refused), *_in_words("not compacted", written), *later)
+    return TablePlan(table, policy, files, due.deletable, tuple(now_ready), notes)
 
 
 def _in_words(what: str, reasons: Mapping[Partition, tuple[str, ...]]) -> Iterator[str]:
@@ -173,10 +172,10 @@ def _in_words(what: str, reasons: Mapping[Partition, tuple[str, ...]]) -> Iterat
         yield f"{what}: {first}{more}: {'; '.join(why)}"
 
 
-def _change(run: _Run, table: Table, books: Books) -> TableReceipt:
-    """Deletes and compacts. ``books`` were read under the table's lock."""
+def _change(run: _Run, table: Table) -> TableReceipt:
+    """Deletes and compacts. The ledgers are read for each table: a dispute may be opened while others are compacted."""
     settled = settle_steps(run.settings, table, run.clock())
-    due = _plan_table(run.settings, table, books, run.clock())
+    due = _plan_table(run.settings, table, read_books(run.settings, run.clock()), run.clock())
     files = {partition: due.files[partition] for partition in due.deletable}
     if files:
         run.progress(f"{table.name}: deleting {len(files)} partitions that were kept for {due.policy}")
@@ -194,7 +193,7 @@ def _change(run: _Run, table: Table, books: Books) -> TableReceipt:
         deleted_bytes=sum(step.file_bytes for step in done),
         compacted_partitions=len(due.compactable),
         fewer_file_count=fewer_count,
-        refused=due.refused,
+        notes=due.notes,
     )
 
 
@@ -203,13 +202,13 @@ def _row_count(steps: Iterable[RetentionStep]) -> int | None:
     return None if None in counts else sum(count or 0 for count in counts)
 
 
-def _publish_anew(run: _Run, books: Books) -> int | None:
+def _publish_anew(run: _Run) -> int | None:
     """Names the final tables' present versions, whose figures are the same; the publication's number, if any.
 
     So readers never depend on a version that grows old, and what was deleted is gone for them, too.
     """
     latest = latest_publication(run.settings)
-    if latest is None or not books.is_all_published:
+    if latest is None or not read_books(run.settings, run.clock()).is_all_published:
         return None
     since = published_versions(latest)
     operations = [_operations_since(run.settings, name, version) for name, version in since.items()]

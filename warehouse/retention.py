@@ -14,7 +14,7 @@ from operator import add
 from deltalake import CommitProperties, DeltaTable
 
 from domain.errors import IntegrityError
-from domain.retention import Books, Partition, Policy, kept_days
+from domain.retention import LOGGED_WITHIN, Books, Partition, Policy, kept_days
 from domain.settings import Settings
 from warehouse.holds import holds
 from warehouse.layout import open_table
@@ -29,8 +29,6 @@ AfterStep = Callable[[str], None]
 """Told the name of each commit right after it; tests die there."""
 RAW_TABLES = ("raw_clicks", "click_identities")
 """What later clicks are judged by, and what setting ``raw_retention_days`` is about."""
-LOGGED_WITHIN = timedelta(days=1)
-"""Hardly any click is logged this long after it happened; a recount looks back as far."""
 DATES_AT_ONCE = 31
 """Of one commit: a predicate of more would be too deep for the engine that reads it."""
 STEP_KEY = "tallystick.retentionStep"
@@ -113,8 +111,10 @@ def _delete(snapshot: DeltaTable, table: Table, partitions: Sequence[Partition],
 
 
 def _is_taken(settings: Settings, table: Table, step: RetentionStep) -> bool:
-    """By the table's log; where that is not kept for so long, by what is left. A late click may make a folder anew."""
+    """By the table's log; where that is not kept for so long, by what is gone: one commit takes all or none, and a late
+    click may make a folder anew.
+    """
     snapshot = open_table(settings, table.name)
     if any(commit.get(STEP_KEY) == str(step.step_number) for commit in snapshot.history()):
         return True
-    return not partitions_of(snapshot, table).keys() & set(step.partitions)
+    return not set(step.partitions) <= partitions_of(snapshot, table).keys()

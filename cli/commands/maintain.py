@@ -10,7 +10,7 @@ import typer
 
 from cli.console import note, out, print_json, print_table, warn
 from cli.files import check_writable, write_whole
-from domain.errors import WriterBusyError
+from domain.errors import UsageError, WriterBusyError
 from warehouse.clock import now
 from warehouse.settings import load_settings
 
@@ -34,11 +34,13 @@ def maintain(
     from warehouse.maintenance import maintain as maintain_tables
 
     settings = load_settings()
-    if receipt is not None:
-        check_writable(receipt)
     if is_plan:
+        if receipt is not None:
+            raise UsageError("--plan with --receipt", "one of the two: a plan does nothing", "leave one out")
         _plan(settings, is_json)
         return
+    if receipt is not None:
+        check_writable(receipt)
     done = maintain_tables(settings, actor, now, progress=note)
     if receipt is not None:
         write_whole(receipt, f"{json.dumps(done.document())}\n".encode())
@@ -60,7 +62,7 @@ def _plan(settings: Settings, is_json: bool) -> None:
     columns = ("table", "kept for", "partitions", "would delete", "would compact", "unused files")
     print_table(columns, [_row(one) for one in plans])
     for one in plans:
-        _refused(one.table.name, one.refused)
+        _note_all(one.table.name, one.notes)
 
 
 def _row(one: TablePlan) -> tuple[object, ...]:
@@ -75,7 +77,7 @@ def _document(one: TablePlan) -> dict[str, object]:
         "delete": [str(partition) for partition in one.deletable],
         "compact": [str(partition) for partition in one.compactable],
         "unused_file_count": one.vacuum_count,
-        "refused": one.refused,
+        "notes": one.notes,
     }
 
 
@@ -97,9 +99,9 @@ def _show(done: MaintenanceReceipt) -> None:
     if done.publication_number is not None:
         out.print(f"publication {done.publication_number} names the final tables' files of now", markup=False)
     for one in done.tables:
-        _refused(one.table, one.refused)
+        _note_all(one.table, one.notes)
 
 
-def _refused(table: str, reasons: tuple[str, ...]) -> None:
-    for reason in reasons:
-        warn(f"{table}: {reason}")
+def _note_all(table: str, notes: tuple[str, ...]) -> None:
+    for one in notes:
+        warn(f"{table}: {one}")

@@ -39,8 +39,9 @@ def what_if(
     is_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
     """Say what another rule would have billed of hours that are sealed. Changes nothing."""
-    from quality.what_if import Effects, Supposition, sealed_among
+    from quality.what_if import Effects, Supposition, countable_among, sealed_among
     from quality.what_if import what_if as effects_of
+    from warehouse.lost_raw import NO_LONGER_VERIFIABLE
 
     hours, settings = hours_asked_for(from_, to), load_settings()
     if sum((verdict_set is not None, verdicts is not None, is_without_verdicts)) > 1:
@@ -53,9 +54,12 @@ def what_if(
         verdicts=_verdicts_of(verdicts),
         left_out=frozenset(without_reason or ()),
     )
-    seals = sealed_among(settings, hours)
-    if len(seals) < len(hours):
-        warn(f"{len(hours) - len(seals):,} of {hours_text(len(hours))} not sealed and left out")
+    sealed = sealed_among(settings, hours)
+    if len(sealed) < len(hours):
+        warn(f"{len(hours) - len(sealed):,} of {hours_text(len(hours))} not sealed and left out")
+    seals = countable_among(settings, sealed, supposition)
+    if len(seals) < len(sealed):
+        warn(f"{len(sealed) - len(seals):,} of {hours_text(len(sealed))} left out, {NO_LONGER_VERIFIABLE}")
     effects = Effects()
     with counting("hours counted twice", len(seals)) as show:
         for done, effect in enumerate(effects_of(settings, seals, supposition, note), start=1):

@@ -26,7 +26,7 @@ from warehouse.stream_state import StreamState, read_stream_state
 
 GAUGES_PATH = "/metrics"
 
-IS_RUNNING = Gauge("tallystick_stream_is_running", "1 while a stream holds its lock")
+IS_RUNNING = Gauge("tallystick_stream_is_running", "1 while the stream's lock is held: by a stream or by maintenance")
 LOG_ANSWERS = Gauge("tallystick_log_answers", "1 if the log answered; else nothing is said of lag")
 LAG = Gauge("tallystick_stream_lag_events", "records of the log that a query has not looked at")
 OVERDUE = Gauge("tallystick_stream_overdue_events", "records that wait for live longer than freshness_alert_seconds")

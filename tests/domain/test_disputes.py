@@ -137,12 +137,11 @@ def test_a_resolution_that_is_none(changes: dict[str, str]) -> None:
 
 
 def test_holds() -> None:
-    """F7: an open case holds for ever, an ended one for a while; whole hours, and raw for as long as the horizon."""
-    year, week = timedelta(days=365), timedelta(days=7)
+    """F7: an open case holds for ever, an ended one for a while; whole hours."""
+    year = timedelta(days=365)
     ended_at = RESOLUTION.resolved_at
     open_one, ended = disputes_of([OPENED])["D-1"], disputes_of([OPENED, _resolved()])["D-1"]
-    (hold,) = holds_of([open_one], ended_at + 100 * year, year, week)
+    (hold,) = holds_of([open_one], ended_at + 100 * year, year)
     assert (hold.case_id, hold.start, hold.end, hold.until_at) == ("D-1", START, START + 3 * HOUR, None)
-    assert hold.look_back_start == START - week
-    assert [one.until_at for one in holds_of([ended], ended_at + year - MINUTE, year, week)] == [ended_at + year]
-    assert holds_of([ended], ended_at + year, year, week) == []
+    assert [one.until_at for one in holds_of([ended], ended_at + year - MINUTE, year)] == [ended_at + year]
+    assert holds_of([ended], ended_at + year, year) == []

@@ -34,3 +34,9 @@ def test_maintenance_has_the_pool_of_those_who_seal() -> None:
     (node,) = defs.resolve_job_def("maintain").nodes
     assert node.definition.pool == "reconcile"
     assert (MAINTENANCE_SCHEDULE.cron_schedule, MAINTENANCE_SCHEDULE.execution_timezone) == ("45 3 * * *", "UTC")
+
+
+def test_the_hourly_run_and_maintenance_exclude_each_other() -> None:
+    """A run holds the pools of all its ops: the hour's stream would wait for a lock that maintenance has."""
+    pools = {node.definition.pool for node in defs.resolve_job_def("reconcile_hour").nodes}
+    assert pools == {"stream", "reconcile"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -11,13 +12,16 @@ import pytest
 
 from domain.ads import Ad
 from domain.buckets import DAY, MINUTE
+from domain.buckets import HOUR as AN_HOUR
 from domain.counting import Outcome, final_outcomes
 from domain.errors import IntegrityError, UsageError
 from domain.settings import Settings
 from domain.verdicts import ClickTarget, FraudVerdict
-from quality.what_if import AdvertiserEffect, Change, Effects, Supposition, sealed_among, what_if
+from quality.what_if import AdvertiserEffect, Change, Effects, Supposition, countable_among, sealed_among, what_if
+from tests.support.kept_world import EARLY, YEARS_LATER, kept_world
 from tests.support.sealed_world import HORIZON_DAYS, HOUR, SealedWorld, logged, sealed_world, verdict_ids
 from warehouse.ads import snapshot_ads
+from warehouse.maintenance import maintain
 
 NEXT_HOUR = HOUR + timedelta(hours=1)
 OWN, OTHER = 10, 20
@@ -149,12 +153,35 @@ def test_an_hour_that_is_not_what_was_sealed_has_nothing_to_compare_with(own_wor
         effects(own_world, Supposition(horizon_days=1))
 
 
+def test_hours_whose_raw_retention_deleted_are_left_out(tmp_path: Path) -> None:
+    """F7: nothing contradicts their seals. A longer horizon looks back at more that is gone."""
+    world = kept_world(tmp_path)
+    maintain(replace(world.settings, raw_retention_days=400), "test", lambda: YEARS_LATER)
+    after = EARLY + 8 * DAY
+    seals = sealed_among(world.settings, [EARLY, after, after + 2 * AN_HOUR])
+    supposed = Supposition(verdict_set=0)
+    kept = countable_among(world.settings, seals, supposed)
+    assert [seal.hour for seal in kept] == [after + 2 * AN_HOUR]
+    late = countable_among(world.settings, sealed_among(world.settings, [HOUR]), supposed)
+    assert [effect.hour for effect in what_if(world.settings, late, supposed)] == [HOUR]
+    with pytest.raises(UsageError, match="each is no longer verifiable: its raw clicks were deleted by retention"):
+        countable_among(world.settings, seals, Supposition(horizon_days=8))
+
+
 def test_a_seal_may_say_of_a_reason_that_there_was_none(tmp_path: Path) -> None:
     world = sealed_world(tmp_path)
     world.archive([logged(0, HOUR)])
     world.seal(HOUR, excluded_clicks={"head": 0})
     (effect,) = what_if(world.settings, sealed_among(world.settings, [HOUR]), Supposition(horizon_days=1))
     assert effect.now == effect.then
+
+
+def test_a_range_that_begins_with_a_quiet_hour(tmp_path: Path) -> None:
+    world = sealed_world(tmp_path)
+    world.archive([logged(0, NEXT_HOUR)])
+    world.seal(HOUR, NEXT_HOUR)
+    world.publish()
+    assert effects(world, Supposition(horizon_days=1)).total().billable_clicks.now == 1
 
 
 def test_what_cannot_be_supposed(world: SealedWorld) -> None:

@@ -15,6 +15,7 @@ import pytest
 from clicklog.watermarks import Watermark
 from domain.buckets import HOUR
 from domain.periods import PeriodClose, PeriodClosedError, close_of, parse_period
+from domain.retention import Partition
 from spark_jobs.planning import plan, receipt_of_waiting
 from tests.support.archive_world import NOW, ArchiveWorld, Click, H
 from tests.support.ledgers import publication_draft, seal_draft
@@ -22,6 +23,7 @@ from warehouse.locks import writer_lock
 from warehouse.logs import TopicRecreatedError, register_log
 from warehouse.periods import append_close
 from warehouse.publications import append_publication
+from warehouse.retention_steps import end_step, intend
 from warehouse.seals import append_seals
 
 GRACE = timedelta(seconds=300)
@@ -181,6 +183,31 @@ def test_a_sealed_hour_is_published_then_verified(world: ArchiveWorld) -> None:
     append_publication(world.settings, publication_draft(1), 0, NOW)
     (one,) = world.plan()
     assert (one.action, one.cut) == ("verify", {"1:0": 0, "1:1": 0})
+
+
+@pytest.mark.parametrize("is_ended", [True, False])
+@pytest.mark.parametrize("is_revising", [True, False])
+@pytest.mark.parametrize(("days_before", "is_lost"), [(0, True), (8, True), (9, False)])
+def test_a_sealed_hour_whose_raw_retention_deleted_is_not_counted_again(
+    world: ArchiveWorld, days_before: int, is_lost: bool, is_revising: bool, is_ended: bool
+) -> None:
+    """F7: no contradiction. What it looks back at went, or its own clicks; by a step that has ended or that has not."""
+    world.archive([Click("a")])
+    seal(world, cut={"1:0": 1, "1:1": 0})
+    append_publication(world.settings, publication_draft(1), 0, NOW)
+    if not days_before:
+        world.delete_rows("raw_clicks", f"click_date = DATE '{H.date()}'")
+    gone = H - timedelta(days=days_before)
+    said = {"row_count": 1, "file_bytes": 1, "policy": "400 days", "actor": "ada", "at": NOW}
+    step = intend(world.settings, "raw_clicks", [Partition(gone.date(), gone.hour)], **said)
+    if is_ended:
+        end_step(world.settings, step, "done", NOW)
+    (one,) = world.plan(is_revising=is_revising)
+    if is_lost:
+        why = "no longer verifiable: its raw clicks were deleted by retention"
+        assert (one.action, one.reasons, one.seal_number) == ("blocked", (why,), 1)
+    else:
+        assert (one.action, one.reasons) == ("revise" if is_revising else "verify", ())
 
 
 def test_a_sealed_hour_does_not_ask_the_log(world: ArchiveWorld) -> None:

@@ -14,11 +14,11 @@ from warehouse.holds import holds
 
 
 def test_disputed_hours_are_held(tmp_path: Path) -> None:
-    """F7: open cases hold for ever, resolved ones for so many days; raw also as far as the seals looked back."""
+    """F7: open cases hold for ever, resolved ones for so many days."""
     world = sealed_world(tmp_path)
     assert holds(world.settings, SEALED_AT) == []
     world.archive([logged(0, HOUR)])
-    world.seal(HOUR, horizon_days=30)
+    world.seal(HOUR)
     for _ in range(2):
         open_dispute(world.settings, CLAIM)
     resolve_dispute(world.settings, "D-1", RESOLUTION)
@@ -26,5 +26,5 @@ def test_disputed_hours_are_held(tmp_path: Path) -> None:
     until = RESOLUTION.resolved_at + timedelta(days=10)
     first, second = holds(settings, until - timedelta(microseconds=1))
     assert (first.case_id, first.until_at, second.case_id, second.until_at) == ("D-1", until, "D-2", None)
-    assert (first.look_back_start, first.start, first.end) == (HOUR - timedelta(days=30), HOUR, HOUR + AN_HOUR)
+    assert (first.start, first.end) == (HOUR, HOUR + AN_HOUR)
     assert [hold.case_id for hold in holds(settings, until)] == ["D-2"]

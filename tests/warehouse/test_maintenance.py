@@ -12,15 +12,27 @@ from deltalake import DeltaTable, write_deltalake
 
 from domain.disputes import Claim
 from domain.errors import IntegrityError, UsageError, WriterBusyError
+from domain.retention import Partition
 from domain.settings import Settings
-from tests.support.kept_world import EARLY, HOUR, IN_SPRING, SOON, YEARS_LATER, hours_in, kept_world, vacuum_at_once
+from tests.support.kept_world import (
+    EARLY,
+    HOUR,
+    IN_SPRING,
+    SOON,
+    YEARS_LATER,
+    hours_in,
+    kept_world,
+    vacuum_at_once,
+    write_live,
+)
 from tests.support.sealed_world import SealedWorld, logged
 from warehouse.disputes import open_dispute
 from warehouse.layout import open_table, table_uri
 from warehouse.locks import SEAL_LOCK, STREAM_LOCK, writer_lock
 from warehouse.maintenance import LOCK, MaintenanceReceipt, TableReceipt, maintain, plan
 from warehouse.publications import latest_publication
-from warehouse.retention_steps import deleted_hours, read_steps
+from warehouse.retention import settle_steps
+from warehouse.retention_steps import deleted_hours, intend, read_steps
 from warehouse.schema import arrow_rows
 from warehouse.tables import TABLES
 
@@ -97,7 +109,7 @@ def test_raw_goes_only_if_a_setting_says_so(world: SealedWorld) -> None:
     settings = replace(world.settings, raw_retention_days=400)
     receipt = run(settings, YEARS_LATER)
     assert hours_in(settings, "raw_clicks") == {HOUR}
-    assert "kept: 2026-11-30T09: period 2026-12 is open" in of_table(receipt, "raw_clicks").refused
+    assert "kept: 2026-11-30T09: period 2026-12 is open" in of_table(receipt, "raw_clicks").notes
     identities = open_table(settings, "click_identities").to_pyarrow_table()["log_date"].to_pylist()
     assert set(identities) == {HOUR.date()}
 
@@ -116,15 +128,37 @@ def test_a_held_hour_survives(world: SealedWorld) -> None:
     open_dispute(world.settings, claim)
     receipt = run(world.settings)
     assert [hours_in(world.settings, name) for name in MINUTES] == [{HOUR}, {HOUR}]
-    assert of_table(receipt, "final_clicks_minute").refused == ("kept: 2026-11-30T09: dispute D-1 holds it",)
+    assert of_table(receipt, "final_clicks_minute").notes == ("kept: 2026-11-30T09: dispute D-1 holds it",)
+
+
+def test_a_dispute_that_is_opened_while_tables_are_compacted_holds_those_that_come_after(world: SealedWorld) -> None:
+    """F7: the ledgers are read anew for each table."""
+    claim = Claim(
+        advertiser_id=10,
+        start=HOUR,
+        end=HOUR + timedelta(hours=1),
+        claim="why 5",
+        actor="ada",
+        claimed_clicks=None,
+        opened_at=SOON,
+    )
+    opened = []
+
+    def open_once(step: str) -> None:
+        if step == "recorded" and not opened:
+            opened.append(open_dispute(world.settings, claim))
+
+    run(world.settings, YEARS_LATER, after_step=open_once)
+    left = [hours_in(world.settings, name) for name in ("final_clicks_minute", "final_clicks_hour")]
+    assert left == [set(), {HOUR}]
 
 
 def test_hours_of_an_open_period_survive(tmp_path: Path) -> None:
     world = kept_world(tmp_path, is_closed=False)
     receipt = run(world.settings)
     assert [hours_in(world.settings, name) for name in MINUTES] == [{EARLY, HOUR}] * 2
-    refused = of_table(receipt, "live_clicks_minute").refused
-    assert refused == ("kept: 2026-11-03T05 and 1 more: period 2026-11 is open",)
+    notes = of_table(receipt, "live_clicks_minute").notes
+    assert notes == ("kept: 2026-11-03T05 and 1 more: period 2026-11 is open",)
 
 
 def test_an_unsealed_hour_survives_and_is_not_compacted(world: SealedWorld) -> None:
@@ -135,9 +169,9 @@ def test_an_unsealed_hour_survives_and_is_not_compacted(world: SealedWorld) -> N
     settings = replace(world.settings, raw_retention_days=400)
     receipt = run(settings, YEARS_LATER)
     assert before in hours_in(settings, "raw_clicks")
-    refused = of_table(receipt, "raw_clicks").refused
-    assert "kept: 2026-11-03T04: it is not sealed" in refused
-    assert "not compacted: 2026-11-03T04: it is not sealed" in refused
+    notes = of_table(receipt, "raw_clicks").notes
+    assert "kept: 2026-11-03T04: it is not sealed" in notes
+    assert "not compacted: 2026-11-03T04: it is not sealed" in notes
 
 
 def test_crowded_partitions_are_compacted_once(world: SealedWorld) -> None:
@@ -159,7 +193,7 @@ def test_final_tables_are_left_alone_while_a_seal_is_not_published(world: Sealed
     seal = world.seal(december)[0].number
     receipt = run(world.settings)
     waits = f"seal {seal} is not published yet: `tallystick reconcile` does it"
-    assert of_table(receipt, "final_clicks_minute").refused == (waits,)
+    assert of_table(receipt, "final_clicks_minute").notes == (waits,)
     assert hours_in(world.settings, "final_clicks_minute") == {EARLY, HOUR}
     assert receipt.publication_number is None
 
@@ -245,6 +279,24 @@ def test_a_late_click_after_the_delete_does_not_hide_it(world: SealedWorld) -> N
     assert read_steps(world.settings)[1].state == "done"
 
 
+@pytest.mark.parametrize(("is_taken", "state"), [(True, "done"), (False, "abandoned")])
+def test_a_step_is_taken_whole_although_a_late_click_made_a_folder_anew(
+    world: SealedWorld, is_taken: bool, state: str
+) -> None:
+    """One commit takes all or none; here the table's log no longer says by its step which one it was."""
+    partitions = [Partition(at.date(), at.hour) for at in (EARLY, HOUR)]
+    said = {"row_count": 2, "file_bytes": 1, "policy": "90 days", "actor": "ada", "at": SOON}
+    intend(world.settings, "live_clicks_minute", partitions, **said)
+    if is_taken:
+        open_table(world.settings, "live_clicks_minute").delete()
+        write_live(world.settings, EARLY)
+    (ended,) = settle_steps(world.settings, TABLES["live_clicks_minute"], SOON)
+    assert (ended.state, hours_in(world.settings, "live_clicks_minute")) == (
+        state,
+        {EARLY} if is_taken else {EARLY, HOUR},
+    )
+
+
 def test_two_maintainers_at_once(world: SealedWorld) -> None:
     with writer_lock(world.settings, LOCK), pytest.raises(WriterBusyError, match="holds the lock maintain"):
         run(world.settings)
@@ -267,7 +319,7 @@ def test_tables_whose_writer_runs_are_left_for_the_next_time(
     assert kept in receipt.busy
     assert gone not in receipt.busy
     assert (hours_in(world.settings, kept), hours_in(world.settings, gone)) == ({EARLY, HOUR}, set())
-    assert f"holds the lock {lock} since" in of_table(receipt, kept).refused[0]
+    assert f"holds the lock {lock} since" in of_table(receipt, kept).notes[0]
 
 
 def test_the_plan_says_what_a_run_does_and_changes_nothing(world: SealedWorld) -> None:

@@ -42,11 +42,19 @@ def test_the_plan_changes_nothing(world: SealedWorld) -> None:
         "delete": ["2026-11-03T05", "2026-11-30T09"],
         "compact": [],
         "unused_file_count": 0,
-        "refused": [],
+        "notes": [],
     }
     table = _run("maintain", "--plan").stdout
     assert "would delete" in table
     assert (read_steps(world.settings), hours_in(world.settings, "final_clicks_minute")) == ([], {EARLY, HOUR})
+
+
+def test_a_plan_has_no_receipt(world: SealedWorld, tmp_path: Path) -> None:
+    receipt = tmp_path / "receipt.json"
+    result = _run("maintain", "--plan", "--receipt", str(receipt))
+    assert (result.exit_code, result.stdout, receipt.exists()) == (2, "", False)
+    assert result.stderr.splitlines()[-1].startswith("error: --plan with --receipt; expected one of the two")
+    assert read_steps(world.settings) == []
 
 
 def test_a_run_says_what_it_did_and_leaves_a_receipt(world: SealedWorld, tmp_path: Path) -> None:

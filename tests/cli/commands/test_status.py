@@ -31,7 +31,11 @@ def test_json_is_all_of_stdout(settings: Settings) -> None:
     with writer_lock(settings, "reconcile"):
         result = CliRunner().invoke(app, ["status", "--json"])
     document = json.loads(result.stdout)
-    assert {"name": "reconcile", "is_running": True, "detail": "lock reconcile"} in document["processes"]
+    assert {
+        "name": "reconcile",
+        "is_running": True,
+        "detail": "lock reconcile, which maintenance takes, too",
+    } in document["processes"]
     assert document["partitions"] is None
     assert document["final_until"] is None
 
