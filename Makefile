@@ -11,6 +11,8 @@ WITH_SPARK := spark and not soak
 OTHER_ENGINES := (broker or java) and not spark and not soak
 # These two run side by side, since the second mostly waits. Whatever starts Spark is in the first, one test after the
 # other, so that no more of it runs at once than one core can drive.
+WHOLE_LINES := sed -u ""
+# What two programs print at once comes out line by line.
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -23,13 +25,13 @@ demo: setup ## the whole story on generated traffic; ends by itself with a summa
 
 test: setup ## every test that CI runs; needs two cores and some 5 GB of memory
 	@$(BIN)/pytest -n 2 -m "$(NO_ENGINE)"
-	@$(MAKE) -j 2 --output-sync=line test-spark test-engines
+	@$(MAKE) -j 2 test-spark test-engines
 
 test-spark:
-	@$(BIN)/pytest -vv --durations=12 -m "$(WITH_SPARK)"
+	@set -o pipefail; $(BIN)/pytest -vv --durations=12 -m "$(WITH_SPARK)" | $(WHOLE_LINES)
 
 test-engines:
-	@$(BIN)/pytest -vv --durations=12 -m "$(OTHER_ENGINES)"
+	@set -o pipefail; $(BIN)/pytest -vv --durations=12 -m "$(OTHER_ENGINES)" | $(WHOLE_LINES)
 
 check: setup ## format, lint, types, import contracts, tests that need no JVM; some three minutes
 	@$(BIN)/ruff format --check --quiet .
