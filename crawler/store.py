@@ -7,16 +7,16 @@ documents) and how long bodies are kept.
 from __future__ import annotations
 
 import hashlib
-import os
 import re
-import tempfile
 from pathlib import Path
 
 import zstandard
 
 from domain.errors import IntegrityError, TallystickError
+from warehouse.whole_files import sync_folder, written_beside
 
 LEVEL = 3
+OWNER_ONLY = 0o600
 _HASH = re.compile(r"[0-9a-f]{64}")
 _SUFFIX = ".zst"
 
@@ -82,23 +82,7 @@ class BodyStore:
 
     def _write(self, path: Path, packed: bytes) -> None:
         """Whole or not at all, under its name, on the disk."""
-        descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=_SUFFIX)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(packed)
-                file.flush()
-                os.fsync(descriptor)
-            Path(name).replace(path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
-        for folder in (path.parent, path.parent.parent, self._root):
-            _sync(folder)
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        with written_beside(path, OWNER_ONLY) as file:
+            file.write(packed)
+        for folder in (path.parent.parent, self._root):  # that of the file is on the disk already
+            sync_folder(folder)

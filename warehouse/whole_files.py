@@ -30,14 +30,14 @@ def written_beside(path: Path, mode: int, put: Callable[[str, Path], None] = os.
             os.fchmod(descriptor, mode)
             os.fsync(descriptor)
         put(beside, path)
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
     finally:
         with suppress(FileNotFoundError):  # it was renamed
             os.unlink(beside)
 
 
-def _sync_folder(folder: Path) -> None:
-    """A name is on the disk only when its folder is."""
+def sync_folder(folder: Path) -> None:
+    """A name is on the disk only when its folder is. ``OSError`` if the disk refuses."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
