@@ -61,6 +61,17 @@ def killed_at(settings: Settings, step: str, at: datetime = IN_SPRING) -> None:
         run(settings, at, after_step=die)
 
 
+CLAIM = Claim(
+    advertiser_id=10,
+    start=HOUR,
+    end=HOUR + timedelta(hours=1),
+    claim="why 5",
+    actor="ada",
+    claimed_clicks=None,
+    opened_at=SOON,
+)
+
+
 def of_table(receipt: MaintenanceReceipt, name: str) -> TableReceipt:
     return next(one for one in receipt.tables if one.table == name)
 
@@ -116,16 +127,7 @@ def test_raw_goes_only_if_a_setting_says_so(world: SealedWorld) -> None:
 
 def test_a_held_hour_survives(world: SealedWorld) -> None:
     """F7: legal hold."""
-    claim = Claim(
-        advertiser_id=10,
-        start=HOUR,
-        end=HOUR + timedelta(hours=1),
-        claim="why 5",
-        actor="ada",
-        claimed_clicks=None,
-        opened_at=SOON,
-    )
-    open_dispute(world.settings, claim)
+    open_dispute(world.settings, CLAIM)
     receipt = run(world.settings)
     assert [hours_in(world.settings, name) for name in MINUTES] == [{HOUR}, {HOUR}]
     assert of_table(receipt, "final_clicks_minute").notes == ("kept: 2026-11-30T09: dispute D-1 holds it",)
@@ -133,20 +135,11 @@ def test_a_held_hour_survives(world: SealedWorld) -> None:
 
 def test_a_dispute_that_is_opened_while_tables_are_compacted_holds_those_that_come_after(world: SealedWorld) -> None:
     """F7: the ledgers are read anew for each table."""
-    claim = Claim(
-        advertiser_id=10,
-        start=HOUR,
-        end=HOUR + timedelta(hours=1),
-        claim="why 5",
-        actor="ada",
-        claimed_clicks=None,
-        opened_at=SOON,
-    )
     opened = []
 
     def open_once(step: str) -> None:
         if step == "recorded" and not opened:
-            opened.append(open_dispute(world.settings, claim))
+            opened.append(open_dispute(world.settings, CLAIM))
 
     run(world.settings, YEARS_LATER, after_step=open_once)
     left = [hours_in(world.settings, name) for name in ("final_clicks_minute", "final_clicks_hour")]
@@ -251,16 +244,7 @@ def test_a_run_killed_between_its_commits_is_finished_by_the_next(
 def test_an_intention_is_judged_anew_after_a_death(world: SealedWorld) -> None:
     """A dispute that was opened meanwhile holds what had been meant to go."""
     killed_at(world.settings, "intended")
-    claim = Claim(
-        advertiser_id=10,
-        start=HOUR,
-        end=HOUR + timedelta(hours=1),
-        claim="why 5",
-        actor="ada",
-        claimed_clicks=None,
-        opened_at=SOON,
-    )
-    open_dispute(world.settings, claim)
+    open_dispute(world.settings, CLAIM)
     run(world.settings)
     assert hours_in(world.settings, "final_clicks_minute") == {HOUR}
     assert deleted_hours(world.settings, "final_clicks_minute").hours == {EARLY}
