@@ -18,6 +18,7 @@ from warehouse.tables.logs import LOGS
 from warehouse.tables.period_closes import PERIOD_CLOSES
 from warehouse.tables.proposal_dismissals import PROPOSAL_DISMISSALS
 from warehouse.tables.publications import PUBLICATIONS
+from warehouse.tables.quality_metrics import QUALITY_METRICS
 from warehouse.tables.quarantined_clicks import QUARANTINED_CLICKS
 from warehouse.tables.raw_clicks import RAW_CLICKS
 from warehouse.tables.reconciled_clicks_minute import RECONCILED_CLICKS_MINUTE
@@ -56,6 +57,7 @@ TABLES: dict[str, Table] = {
         VERIFICATIONS,
         PROPOSAL_DISMISSALS,
         RETENTION_STEPS,
+        QUALITY_METRICS,
         LOGS,
     )
 }
