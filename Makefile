@@ -3,16 +3,12 @@
 SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-spark test-engines check up bench soak clean
+.PHONY: help setup demo test check up bench soak clean
 
 BIN := .venv/bin
 NO_ENGINE := not java and not spark and not broker and not soak
-WITH_SPARK := spark and not soak
-OTHER_ENGINES := (broker or java) and not spark and not soak
-# These two run side by side, since the second mostly waits. Whatever starts Spark is in the first, one test after the
-# other, so that no more of it runs at once than one core can drive.
-WHOLE_LINES := sed -u ""
-# What two programs print at once comes out line by line.
+WITH_ENGINE := (java or spark or broker) and not soak
+# Two at a time, each with a Spark session and a broker of its own; the tests of a file share what they have set up.
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -23,15 +19,9 @@ setup: ## virtual environment, packages, Java, jars: what is missing of them
 demo: setup ## the whole story on generated traffic; ends by itself with a summary
 	@$(BIN)/tallystick demo
 
-test: setup ## every test that CI runs; needs two cores and some 5 GB of memory
+test: setup ## every test that CI runs; needs two cores and some 6 GB of memory
 	@$(BIN)/pytest -n 2 -m "$(NO_ENGINE)"
-	@$(MAKE) -j 2 test-spark test-engines
-
-test-spark:
-	@set -o pipefail; $(BIN)/pytest -vv --durations=12 -m "$(WITH_SPARK)" | $(WHOLE_LINES)
-
-test-engines:
-	@set -o pipefail; $(BIN)/pytest -vv --durations=12 -m "$(OTHER_ENGINES)" | $(WHOLE_LINES)
+	@$(BIN)/pytest -n 2 --dist loadfile -vv --durations=12 -m "$(WITH_ENGINE)"
 
 check: setup ## format, lint, types, import contracts, tests that need no JVM; some three minutes
 	@$(BIN)/ruff format --check --quiet .
