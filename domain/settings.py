@@ -66,6 +66,8 @@ class Settings:
     dagster_port: int = _setting(18300, "port of the Dagster page", PORTS)
     bind_address: str = _setting("127.0.0.1", "address the services listen on")
     server_id: str = _setting("edge-1", "name of this click server")
+    log_budget_ms: int = _setting(80, "a click that the log takes longer for goes to the spool too", (10, 5_000))
+    spool_limit_mib: int = _setting(1_024, "most that waits in the spool of a click server", (1, 1_048_576))
     head_target: str = _setting("", "where heads of the ledgers are kept: a folder, or s3://bucket/prefix")
     head_retention_days: int = _setting(0, "how long an object store locks a kept head; 0 locks none", (0, 36_500))
     ads_file: str = _setting("", "catalogue of ads (JSON lines) for the ads snapshot; empty means home/ads.jsonl")
@@ -104,6 +106,19 @@ class Settings:
     @property
     def frontier_database_url(self) -> str:
         return self.frontier_url or f"sqlite:///{self.home / 'frontier.sqlite'}"
+
+    @property
+    def spool_path(self) -> Path:
+        """Of this click server."""
+        return self.home / "spool" / self.server_id
+
+    @property
+    def log_budget_seconds(self) -> float:
+        return self.log_budget_ms / 1_000
+
+    @property
+    def spool_limit_bytes(self) -> int:
+        return self.spool_limit_mib * 1024 * 1024
 
     @property
     def bodies_path(self) -> Path:

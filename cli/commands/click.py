@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from cli.console import note, out, print_table
+from cli.console import note, out, print_table, warn
+from domain.buckets import format_utc
 from domain.errors import UsageError
 from domain.links import CLICK_PATH, LinkFault, link_query, parse_link
 from domain.signing import KeyRing
@@ -58,6 +59,20 @@ def rotate(
 ) -> None:
     """Sign with a new key from now on. Running click services follow within seconds."""
     _show(rotate_keys(load_settings(), now(), timedelta(days=term_days)))
+
+
+@app.command()
+def spool() -> None:
+    """What this server's spool holds for the log, and which hours the clicks belong to that went through it."""
+    from services.click.spool_report import report_spool
+
+    settings = load_settings()
+    found = report_spool(settings.spool_path)
+    print_table(("hour of clicked_at", "shipped clicks"), found.shipped_by_hour.items())
+    since = f", the oldest of {format_utc(found.oldest_waiting)}" if found.oldest_waiting else ""
+    note(f"server {settings.server_id}: {found.waiting_count:,} clicks ({found.waiting_bytes:,} bytes) wait{since}")
+    if found.damaged_bytes:
+        warn(f"{found.damaged_bytes:,} bytes were no whole clicks: see *.damaged in {settings.spool_path}")
 
 
 def _show(ring: KeyRing) -> None:

@@ -1,7 +1,8 @@
 """The ASGI app: one request, from its line to its answer.
 
 Belongs here: the order of the checks, and what is answered. A redirect is written in one place, after the journal has
-the click. Does not belong here: starting, reporting and stopping (``server.py``, ``reports.py``).
+the click, or has given it up: then the loss is counted, and the visitor is redirected all the same. Does not belong
+here: starting, reporting and stopping (``server.py``, ``reports.py``).
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from services.click.catalogue import Catalogue
 from services.click.events import Stamp, event_bytes
 from services.click.inflight import InFlight
 from services.click.journal import SETTLED_WITHIN_SECONDS, Journal, JournalUnavailableError
-from services.click.refusals import EVERY_ANSWER, METHODS, RETRY_AFTER_SECONDS, Refusal, RefusalTally, json_headers
+from services.click.refusals import EVERY_ANSWER, METHODS, Refusal, RefusalTally, json_headers
 from services.click.visitor import Visitor, visitor_of
 
 Scope = MutableMapping[str, Any]
@@ -60,6 +61,7 @@ class ClickApp:
         self._tally = tally
         self._now = now
         self.is_registered = False
+        self.lost_count = 0
 
     async def __call__(self, scope: Scope, _receive: Receive, send: Send) -> None:
         match scope["path"]:
@@ -94,7 +96,7 @@ class ClickApp:
         self._tally.count(refusal.reason, self._now())
 
     async def _take(self, scope: Scope) -> Ad | Refusal:
-        """The ad to redirect to, once its click is durable; or why there is no click."""
+        """The ad to redirect to, once its click is durable or given up; or why there is no click."""
         link = self._checked_link(scope)
         if isinstance(link, Refusal):
             return link
@@ -106,7 +108,8 @@ class ClickApp:
         try:
             await self._log(link.impression_id, ad, visitor_of(scope["method"], scope["headers"], scope["client"]))
         except JournalUnavailableError:
-            return Refusal("log_unavailable", f"a log that answers; ask again in {RETRY_AFTER_SECONDS} s")
+            self._tally.count("click_lost", self._now())
+            self.lost_count += 1
         return ad
 
     def _checked_link(self, scope: Scope) -> SignedLink | Refusal:
@@ -130,7 +133,8 @@ class ClickApp:
         with ExitStack() as on_failure:
             on_failure.callback(self._in_flight.settle, ticket)
             stamp = Stamp(self._settings.server_id, ticket, clicked_at)
-            appended = self._journal.append(impression_id.encode(), event_bytes(impression_id, ad, visitor, stamp))
+            event = event_bytes(impression_id, ad, visitor, stamp)
+            appended = self._journal.append(clicked_at, impression_id.encode(), event)
             on_failure.pop_all()
         appended.add_done_callback(lambda _: self._in_flight.settle(ticket))
         await asyncio.wait((appended,), timeout=SETTLED_WITHIN_SECONDS)

@@ -21,6 +21,7 @@ UNITS = (
     "_id",
     "_mib",
     "_micros",
+    "_ms",
     "_number",
     "_partitions",
     "_per_mille",

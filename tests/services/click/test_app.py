@@ -17,7 +17,7 @@ from domain.settings import Settings
 from services.click import app as app_module
 from services.click.app import location_of
 from services.click.journal import JournalUnavailableError
-from tests.support.click_parts import AT, ClickParts, home_with_ads
+from tests.support.click_parts import ADS, AT, ClickParts, home_with_ads
 
 PIXEL = "Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 Chrome/126.0.0.0 Mobile Safari/537.36"
 
@@ -153,8 +153,8 @@ def test_no_redirect_before_the_acknowledgement(parts: ClickParts) -> None:
     assert asyncio.run(scenario()) == 302
 
 
-def test_a_journal_that_gives_up_means_no_redirect(parts: ClickParts) -> None:
-    """Law 1, R5: 503 with the time to come back, and it is counted."""
+def test_a_click_that_nothing_keeps_is_redirected_and_counted(parts: ClickParts) -> None:
+    """Law 1's one exception, R5: the visitor does not pay for it, and it is never silent."""
     parts.journal.acknowledges_at_once = False
 
     async def scenario() -> None:
@@ -162,21 +162,27 @@ def test_a_journal_that_gives_up_means_no_redirect(parts: ClickParts) -> None:
         await asyncio.sleep(0)
         parts.journal.waiting[0].set_exception(JournalUnavailableError("gone"))
         answer = await request
-        assert (answer.status, answer.document["error"]) == (503, "log_unavailable")
-        assert int(answer.headers["retry-after"]) > 0
-        assert "location" not in answer.headers
+        assert (answer.status, answer.headers["location"]) == (302, ADS[0].target_url)
 
     asyncio.run(scenario())
-    assert parts.refusals == {"log_unavailable": 1}
+    assert parts.refusals == {"click_lost": 1}
+    assert parts.app.lost_count == 1
     assert len(parts.in_flight) == 0
 
 
-def test_a_full_journal_means_no_redirect_and_nothing_in_flight(parts: ClickParts) -> None:
-    """R5: a full queue is an answer at once, never a click that is forgotten."""
-    parts.journal.is_full = True
-    answer = asyncio.run(parts.ask(parts.query()))
-    assert answer.status == 503
-    assert len(parts.in_flight) == 0
+def test_no_redirect_before_the_journal_has_the_click(parts: ClickParts) -> None:
+    """Law 1: an answer only behind the acknowledgement."""
+    parts.journal.acknowledges_at_once = False
+
+    async def scenario() -> None:
+        request = asyncio.create_task(parts.ask(parts.query()))
+        await asyncio.sleep(0.05)
+        assert not request.done()
+        parts.journal.waiting[0].set_result(None)
+        assert (await request).status == 302
+
+    asyncio.run(scenario())
+    assert parts.refusals == {}
 
 
 def test_a_click_stays_in_flight_after_its_visitor_was_sent_away(
@@ -188,7 +194,7 @@ def test_a_click_stays_in_flight_after_its_visitor_was_sent_away(
 
     async def scenario() -> None:
         answer = await parts.ask(parts.query())
-        assert answer.status == 503
+        assert (answer.status, parts.refusals) == (302, {"click_lost": 1})
         parts.clock.pass_seconds(60)
         assert parts.in_flight.accepted_until(parts.clock()) == AT
         parts.journal.waiting[0].set_result(None)
