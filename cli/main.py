@@ -25,6 +25,7 @@ COMMANDS: dict[str, str] = {
     "metrics": "run the metrics API",
     "generate": "send made-up traffic, and write down the truth about it",
     "ads": "the catalogue of ads",
+    "import-log": "bring the clicks of an existing log into ours: an access log, JSON lines, CSV, Parquet",
     "verdicts": "fraud verdicts, taken in from files",
     "reconcile": "reconcile and seal hours",
     "proposals": "sealed hours that deserve another look: late clicks, newer verdicts",
