@@ -35,10 +35,12 @@ def link(
     impression: Annotated[str, typer.Option("--imp", help="The impression: 1 to 64 letters, digits, - or _.")],
     ad: Annotated[int, typer.Option("--ad", help="The ad that was shown.")],
     base: Annotated[str | None, typer.Option("--base", help="Where visitors reach the click service.")] = None,
+    hours: Annotated[int | None, typer.Option("--hours", min=1, help="How long it is accepted; else for ever.")] = None,
 ) -> None:
     """Print a signed link; who follows it is counted as a click on that ad."""
     settings = load_settings()
-    query = link_query(load_key_ring(settings).sign(impression, ad))
+    expires_seconds = None if hours is None else int((now() + timedelta(hours=hours)).timestamp())
+    query = link_query(load_key_ring(settings).sign(impression, ad, expires_seconds))
     fault = parse_link(query.encode())
     if isinstance(fault, LinkFault):
         raise UsageError(f"--{fault.parameter} is not allowed", fault.expected, "correct it")

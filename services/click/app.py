@@ -13,7 +13,6 @@ from contextlib import ExitStack
 from datetime import datetime
 from http import HTTPStatus
 from typing import Any
-from urllib.parse import quote
 
 import orjson
 
@@ -26,19 +25,23 @@ from services.click.events import Stamp, event_bytes
 from services.click.inflight import InFlight
 from services.click.journal import SETTLED_WITHIN_SECONDS, Journal, JournalUnavailableError
 from services.click.refusals import EVERY_ANSWER, METHODS, Refusal, RefusalTally, json_headers
+from services.click.targets import location_of
 from services.click.visitor import Visitor, visitor_of
+from services.click.whereabouts import Whereabouts
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
-_ASCII = "".join(map(chr, range(0x21, 0x7F)))
-
 _SIGNATURE_EXPECTED: dict[SignatureFault, str] = {
     "unknown_key": "the id of a key that this service knows",
     "bad_signature": "the signature that the key makes for imp and ad",
     "expired_key": "a key whose term has not ended",
+    "expired_link": "a link whose time, exp, has not come",
 }
+
+
+_AT_FAULT: dict[SignatureFault, str] = {"bad_signature": "sig", "expired_link": "exp"}
 
 
 class ClickApp:
@@ -60,6 +63,7 @@ class ClickApp:
         self._in_flight = in_flight
         self._tally = tally
         self._now = now
+        self._whereabouts = Whereabouts(settings)
         self.is_registered = False
         self.lost_count = 0
 
@@ -84,19 +88,19 @@ class ClickApp:
         await _answer(send, status, document)
 
     async def _answer_click(self, scope: Scope, send: Send) -> None:
-        ad_or_refusal = await self._take(scope)
-        if isinstance(ad_or_refusal, Refusal):
-            self.count(ad_or_refusal)
-            await _refuse(send, ad_or_refusal)
+        location = await self._take(scope)
+        if isinstance(location, Refusal):
+            self.count(location)
+            await _refuse(send, location)
         else:
-            await _redirect(send, ad_or_refusal)
+            await _redirect(send, location)
 
     def count(self, refusal: Refusal) -> None:
         """Counts a refused request for ``edge_counts``."""
         self._tally.count(refusal.reason, self._now())
 
-    async def _take(self, scope: Scope) -> Ad | Refusal:
-        """The ad to redirect to, once its click is durable or given up; or why there is no click."""
+    async def _take(self, scope: Scope) -> bytes | Refusal:
+        """Where to redirect to, once its click is durable or given up; or why there is no click."""
         link = self._checked_link(scope)
         if isinstance(link, Refusal):
             return link
@@ -106,11 +110,14 @@ class ClickApp:
         if not self.is_registered:
             return Refusal("not_ready", "a service that the log knows; ask again in a moment")
         try:
-            await self._log(link.impression_id, ad, visitor_of(scope["method"], scope["headers"], scope["client"]))
+            await self._log(link.impression_id, ad, self._visitor(scope))
         except JournalUnavailableError:
             self._tally.count("click_lost", self._now())
             self.lost_count += 1
-        return ad
+        return location_of(ad.target_url, link.impression_id, ad.ad_id)
+
+    def _visitor(self, scope: Scope) -> Visitor:
+        return visitor_of(scope["method"], scope["headers"], scope["client"], self._whereabouts)
 
     def _checked_link(self, scope: Scope) -> SignedLink | Refusal:
         if scope["method"] not in METHODS:
@@ -120,7 +127,7 @@ class ClickApp:
             return Refusal(link.reason, link.expected, link.parameter)
         fault = self._catalogue.key_ring.fault_of(link, self._now())
         if fault is not None:
-            return Refusal(fault, _SIGNATURE_EXPECTED[fault], "sig" if fault == "bad_signature" else "kid")
+            return Refusal(fault, _SIGNATURE_EXPECTED[fault], _AT_FAULT.get(fault, "kid"))
         return link
 
     async def _log(self, impression_id: str, ad: Ad, visitor: Visitor) -> None:
@@ -143,13 +150,8 @@ class ClickApp:
         appended.result()
 
 
-def location_of(target_url: str) -> bytes:
-    """The header value for an ad's target. ``domain/ads.py`` has checked it; what is not ASCII is escaped here."""
-    return target_url.encode() if target_url.isascii() else quote(target_url, safe=_ASCII, errors="replace").encode()
-
-
-async def _redirect(send: Send, ad: Ad) -> None:
-    headers = [*EVERY_ANSWER, (b"location", location_of(ad.target_url)), (b"content-length", b"0")]
+async def _redirect(send: Send, location: bytes) -> None:
+    headers = [*EVERY_ANSWER, (b"location", location), (b"content-length", b"0")]
     await send({"type": "http.response.start", "status": HTTPStatus.FOUND.value, "headers": headers})
     await send({"type": "http.response.body"})
 

@@ -42,6 +42,7 @@ STATUS: dict[RefusalReason, HTTPStatus] = {
     "unknown_key": HTTPStatus.FORBIDDEN,
     "bad_signature": HTTPStatus.FORBIDDEN,
     "expired_key": HTTPStatus.FORBIDDEN,
+    "expired_link": HTTPStatus.FORBIDDEN,
     "unknown_ad": HTTPStatus.NOT_FOUND,
     "not_ready": HTTPStatus.SERVICE_UNAVAILABLE,
 }

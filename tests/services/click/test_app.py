@@ -11,11 +11,9 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from domain.ads import Ad, AdError
 from domain.parsing import ParsedEvent, parse_event
 from domain.settings import Settings
 from services.click import app as app_module
-from services.click.app import location_of
 from services.click.journal import JournalUnavailableError
 from tests.support.click_parts import ADS, AT, ClickParts, home_with_ads
 
@@ -234,18 +232,6 @@ def test_server_seq_counts_up(parts: ClickParts) -> None:
 def test_a_target_in_other_letters_is_escaped(parts: ClickParts) -> None:
     answer = asyncio.run(parts.ask(parts.query(ad_id=18)))
     assert answer.headers["location"] == "http://b%C3%BCcher.example/stra%C3%9Fe?q=%C3%BC"
-
-
-@given(st.text(max_size=40))
-def test_no_target_that_an_ad_may_have_breaks_the_header(text: str) -> None:
-    """R4: no line break, no control character, and always http or https."""
-    try:
-        target = Ad(1, 1, 1, f"https://shop.example/{text}").target_url
-    except AdError:
-        return
-    location = location_of(target)
-    assert all(0x20 < byte < 0x7F for byte in location)
-    assert location.startswith(b"https://shop.example/")
 
 
 @given(user_agent=st.binary(max_size=6_000), method=st.sampled_from(["GET", "HEAD"]))
