@@ -16,10 +16,10 @@ from typing import Any
 
 import orjson
 
-from domain.ads import Ad
 from domain.links import CLICK_PATH, LinkFault, parse_link
 from domain.settings import Settings
 from domain.signing import SignatureFault, SignedLink
+from services.click.ad_map import ServedAd
 from services.click.catalogue import Catalogue
 from services.click.events import Stamp, event_bytes
 from services.click.inflight import InFlight
@@ -130,7 +130,7 @@ class ClickApp:
             return Refusal(fault, _SIGNATURE_EXPECTED[fault], _AT_FAULT.get(fault, "kid"))
         return link
 
-    async def _log(self, impression_id: str, ad: Ad, visitor: Visitor) -> None:
+    async def _log(self, impression_id: str, ad: ServedAd, visitor: Visitor) -> None:
         """Returns once the click is durable; ``JournalUnavailableError`` if that is not known in time.
 
         The click is in flight until the journal has settled it, however long its visitor waits, so that no watermark

@@ -11,8 +11,8 @@ from datetime import datetime
 
 import orjson
 
-from domain.ads import Ad
 from domain.events import EVENT_VERSION
+from services.click.ad_map import ServedAd
 from services.click.visitor import Visitor
 
 
@@ -25,7 +25,7 @@ class Stamp:
     clicked_at: datetime
 
 
-def event_bytes(impression_id: str, ad: Ad, visitor: Visitor, stamp: Stamp) -> bytes:
+def event_bytes(impression_id: str, ad: ServedAd, visitor: Visitor, stamp: Stamp) -> bytes:
     """The event as one JSON object. Whose the ad is comes from its record, never from the request.
 
     ``bot`` stands in it only where it is true: it is kept with the event and counted by nothing.

@@ -9,16 +9,16 @@ import orjson
 import pytest
 from jsonschema import Draft202012Validator
 
-from domain.ads import Ad
 from domain.events import MAX_EVENT_BYTES, MAX_INT64, json_schema
 from domain.settings import Settings
+from services.click.ad_map import ServedAd
 from services.click.events import Stamp, event_bytes
 from services.click.visitor import visitor_of
 from services.click.whereabouts import Whereabouts
 
-AD = Ad(17, 3, 5, "https://shop.example/")
+AD = ServedAd(17, 3, 5, "https://shop.example/")
 NOWHERE = Whereabouts(Settings(home=Path("unused")))
-LARGEST = Ad(MAX_INT64, MAX_INT64, MAX_INT64, "https://shop.example/")
+LARGEST = ServedAd(MAX_INT64, MAX_INT64, MAX_INT64, "https://shop.example/")
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_instants_have_microseconds_and_a_zone(clicked_at: datetime, text: str) 
 
 @pytest.mark.parametrize("user_agent", [b"", b'"' * 4_096, b"\\" * 4_096, ("\U0010ffff" * 4_096).encode()])
 @pytest.mark.parametrize("ad", [AD, LARGEST])
-def test_the_largest_event_is_valid(user_agent: bytes, ad: Ad) -> None:
+def test_the_largest_event_is_valid(user_agent: bytes, ad: ServedAd) -> None:
     visitor = visitor_of("GET", [(b"user-agent", user_agent)], ("f" * 100, 1), NOWHERE)
     stamp = Stamp("e" * 64, MAX_INT64, datetime(9999, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC))
     payload = event_bytes("a" * 64, ad, visitor, stamp)
