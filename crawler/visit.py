@@ -7,7 +7,7 @@ Belongs here: the order of the steps for one URL, and holding its lease meanwhil
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -33,6 +33,7 @@ from crawler.outcomes import Answer, FetchLimits, FetchOutcome, Validators
 from crawler.parse import PageSource
 from crawler.parse_worker import ParseOutcome
 from crawler.reading import NO_VALIDATORS
+from crawler.revisiting import asked_validators, change_of, constant_lie, false_not_modified, without_body
 from crawler.robots import RobotsEntry, read_robots, unreadable_entry
 from crawler.store import BodyStore
 from crawler.urls import normalise
@@ -41,6 +42,7 @@ from domain.crawl_states import Lease, StaleLeaseError, Switch
 from domain.frontier import UrlIdentity
 from domain.politeness import SECOND_MICROS, crawl_delay_micros, jittered
 from domain.receipts import RequestRow
+from domain.recrawl import Seen, after_visit, chance_of, next_interval
 
 EXTENSIONS_COUNT = 3
 """How often a lease is extended within one term of it, so that one lost answer costs nothing."""
@@ -75,8 +77,9 @@ class Tools:
     clock: Callable[[], datetime]
     token: str
     scope: str
-    revisit_micros: int | None
-    """Until a page is fetched again; None for never."""
+    revisits: Mapping[str, int]
+    """Microseconds, by class, until a page is usually fetched again; a class that is not in it fetches each once."""
+    unconditional_per_mille: int
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     robots: dict[str, RobotsEntry] = field(default_factory=dict)
     reading_robots: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
@@ -132,15 +135,17 @@ class Visit:
         if refusal is not None:
             return await self._failed(refusal)
         await self.admit(url)
-        outcome = await self.fetch(url, validators_of(self._lease))
+        asked = asked_validators(self._lease, self._tools.unconditional_per_mille)
+        outcome = await self.fetch(url, asked)
         if outcome.answer is not None and outcome.reason in BODY_REASONS:
-            return await self._page(outcome, outcome.answer)
+            return await self._page(url, outcome, outcome.answer, asked != NO_VALIDATORS)
         if outcome.reason == "not_modified":
-            done = self._completion("not_modified", self._lease.etag, self._lease.last_modified)
+            seen = after_visit(self._lease.seen, self._lease.claimed_at, None, is_unmodified=True)
+            done = self._completion("not_modified", seen, (self._lease.etag, self._lease.last_modified))
             return await self._completed(done, None, [], "")
         if outcome.answer is not None and outcome.answer.redirect_to is not None:
             target = outcome.answer.redirect_to
-            done = self._completion("redirected", None, None, detail=f"to {target.url}")
+            done = self._completion("redirected", without_body(self._lease), detail=f"to {target.url}")
             return await self._completed(done, None, [target], "redirect")
         return await self._failed(failure_of(outcome, self._lease.attempt_count, self._since_request_micros()))
 
@@ -212,7 +217,7 @@ class Visit:
                 await asyncio.to_thread(set_crawl_delay, tools.frontier, origin, delay, self._lease.owner)
             return entry
 
-    async def _page(self, outcome: FetchOutcome, answer: Answer) -> str:
+    async def _page(self, url: UrlIdentity, outcome: FetchOutcome, answer: Answer, is_conditional: bool) -> str:
         media_type = answer.media_type or "text/plain"
         source = PageSource(
             self._lease.url, outcome.body, media_type, answer.content_type, answer.robots_tags, self._tools.token
@@ -223,17 +228,49 @@ class Visit:
         document = Document(
             answer.status, content_hash, len(outcome.body), media_type, outcome.reason, parsed.reason, title
         )
-        reason = outcome.reason if parsed.page else parsed.reason
-        done = self._completion(reason, *kept_validators(outcome), detail=parsed.detail or None)
+        change = change_of(self._lease, outcome, content_hash)
+        lie = await self._lie(url, outcome, is_conditional) if change == "changed" else None
+        reason = "unchanged" if change == "unchanged" else outcome.reason
+        whole_hash = content_hash if outcome.is_complete else None
+        done = self._completion(
+            reason if parsed.page else parsed.reason,
+            after_visit(self._lease.seen, self._lease.claimed_at, whole_hash),
+            kept_validators(outcome),
+            detail=parsed.detail or None,
+            lie=lie,
+        )
         links = list(followed_links(parsed.page)) if parsed.page else []
-        return await self._completed(done, document, links, "link")
+        return await self._completed(done, None if change == "unchanged" else document, links, "link")
+
+    async def _lie(self, url: UrlIdentity, outcome: FetchOutcome, is_conditional: bool) -> str | None:
+        """Proof that the origin's validators lie, of a page that has another body than before.
+
+        Where it was asked without them and sends other ones now, it is asked once more, with the old ones.
+        """
+        lie = constant_lie(self._lease, outcome)
+        if lie is not None or is_conditional or self._lease.is_distrusted:
+            return lie
+        asked = validators_of(self._lease)
+        if asked == NO_VALIDATORS:
+            return None
+        await self.admit(url)
+        again = await self.fetch(url, asked)
+        return false_not_modified(self._lease) if again.reason == "not_modified" else None
 
     def _completion(
-        self, reason: str, etag: str | None, last_modified: str | None, detail: str | None = None
+        self,
+        reason: str,
+        seen: Seen,
+        validators: tuple[str | None, str | None] = (None, None),
+        detail: str | None = None,
+        lie: str | None = None,
     ) -> Completion:
-        planned = self._tools.revisit_micros
-        next_in = None if planned is None else jittered(planned, self._tools.frontier.random.random())
-        return Completion(reason, 0, next_in, etag, last_modified, detail)
+        usual = self._tools.revisits.get(self._lease.class_name)
+        if usual is None:
+            return Completion(reason, 0, None, *validators, detail, seen, lie)
+        interval = next_interval(seen, usual)
+        next_in = jittered(interval, chance_of(self._lease.url, self._lease.fence))
+        return Completion(reason, 0, next_in, *validators, detail, seen._replace(interval_micros=interval), lie)
 
     async def _completed(
         self, done: Completion, document: Document | None, targets: list[UrlIdentity], source: str

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -42,8 +42,9 @@ class WorkerParams:
     agent: Agent
     egress: EgressPolicy
     scope: str
-    revisit_micros: int | None
+    revisits: Mapping[str, int]
     most_in_hand: int
+    unconditional_per_mille: int = 0
     is_until_idle: bool = False
     stop_seconds: float = STOP_SECONDS
 
@@ -79,14 +80,20 @@ Show = Callable[[Progress], None]
 
 def params_from(settings: Settings, owner: str, most_in_hand: int, is_until_idle: bool) -> WorkerParams:
     """What settings say; ``SettingError`` names what is wrong, before anything is claimed."""
-    hours = settings.crawl_revisit_hours
+    hours = {
+        "news": settings.crawl_news_revisit_hours,
+        "landing": settings.crawl_landing_revisit_hours,
+        "general": settings.crawl_revisit_hours,
+        "documentation": settings.crawl_documentation_revisit_hours,
+    }
     return WorkerParams(
         owner=owner,
         agent=Agent(settings.crawl_agent, settings.crawl_contact_url),
         egress=policy_from(settings.crawl_ports, settings.crawl_test_networks),
         scope=settings.crawl_scope,
-        revisit_micros=hours * HOUR_MICROS if hours else None,
+        revisits={name: usual * HOUR_MICROS for name, usual in hours.items() if usual},
         most_in_hand=most_in_hand,
+        unconditional_per_mille=settings.crawl_unconditional_per_mille,
         is_until_idle=is_until_idle,
     )
 
@@ -135,7 +142,16 @@ async def _tools(
 
         async with fetcher:
             yield Tools(
-                frontier, fetcher, store, parse, clock, params.agent.token, params.scope, params.revisit_micros, stop
+                frontier,
+                fetcher,
+                store,
+                parse,
+                clock,
+                params.agent.token,
+                params.scope,
+                params.revisits,
+                params.unconditional_per_mille,
+                stop,
             )
 
 

@@ -82,7 +82,18 @@ class Settings:
     crawl_scope: str = _setting(
         "registrable_domain", "how far links and redirects of a page are followed", None, CRAWL_SCOPES
     )
-    crawl_revisit_hours: int = _setting(168, "until a page is fetched again; 0 fetches each once", (0, 87_600))
+    crawl_revisit_hours: int = _setting(
+        168, "usually until a page of class general is fetched again; 0 fetches each once", (0, 87_600)
+    )
+    crawl_news_revisit_hours: int = _setting(1, "the same for class news", (0, 87_600))
+    crawl_landing_revisit_hours: int = _setting(24, "the same for class landing", (0, 87_600))
+    crawl_documentation_revisit_hours: int = _setting(720, "the same for class documentation", (0, 87_600))
+    crawl_discovery_per_mille: int = _setting(
+        250, "share of claims reserved for URLs that were never fetched", (0, 1_000)
+    )
+    crawl_unconditional_per_mille: int = _setting(
+        50, "share of visits that ask without validators, to find origins whose validators lie", (0, 1_000)
+    )
     crawl_group: str = _setting("origin", "what a gap holds for: each origin, or their domain too", None, CRAWL_GROUPS)
 
     @property

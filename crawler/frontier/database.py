@@ -50,6 +50,8 @@ class Policy:
     lease_micros: int = 120 * SECOND_MICROS
     is_grouped: bool = False
     """Whether all origins of a registrable domain share one more bucket, with the same gap and cap."""
+    discovery_per_mille: int = 250
+    """Share of claims that take a URL which was never visited, where an origin has one."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +109,7 @@ def frontier_of(settings: Settings) -> Frontier:
         in_flight_cap=settings.crawl_in_flight_count,
         lease_micros=settings.crawl_lease_seconds * SECOND_MICROS,
         is_grouped=settings.crawl_group == "registrable_domain",
+        discovery_per_mille=settings.crawl_discovery_per_mille,
     )
     return open_frontier(settings.frontier_database_url, policy)
 

@@ -15,9 +15,10 @@ from sqlalchemy import Connection, bindparam, select, update
 from crawler.frontier.buckets import bucket_of, log_origin, write_buckets
 from crawler.frontier.database import Frontier, lock_buckets, now_of
 from crawler.frontier.events import STALE_COMMIT, UrlEvent, log_urls
-from crawler.frontier.schema import URLS
+from crawler.frontier.schema import BUCKETS, URLS
 from domain.crawl_states import MOST_ATTEMPTS, Lease, Permission, StaleLeaseError, State, check_reason_code, rank_at
 from domain.politeness import Bucket, retry_micros
+from domain.recrawl import Seen
 
 FailureKind = Literal["throttled", "transient", "final", "refused"]
 """``throttled``: the origin asked for rest, the URL is not to blame and keeps its attempts. ``transient``: tried again
@@ -36,6 +37,10 @@ class Completion:
     last_modified: str | None = None
     detail: str | None = None
     """For people, kept with the event."""
+    seen: Seen | None = None
+    """The history with this visit in it; None leaves it as it is."""
+    lie: str | None = None
+    """Proof that validators of the origin lie: it is asked without them from now on."""
 
 
 @dataclass(frozen=True)
@@ -122,10 +127,24 @@ def complete_within(connection: Connection, lease: Lease, done: Completion) -> b
         reason=done.reason,
         duration_micros=done.duration_micros,
         due_in_micros=done.next_in_micros or 0,
-        values={"etag": done.etag, "last_modified": done.last_modified, "attempt_count": 0},
+        values={
+            **{"etag": done.etag, "last_modified": done.last_modified, "attempt_count": 0},
+            **(done.seen or lease.seen._replace(visited_at=lease.claimed_at))._asdict(),
+        },
         detail=done.detail,
     )
-    return _finish_within(connection, lease, end, lambda bucket, _now: bucket.calmed())
+    is_ours = _finish_within(connection, lease, end, lambda bucket, _now: bucket.calmed())
+    if is_ours and done.lie is not None:
+        _distrust(connection, lease, done.lie)
+    return is_ours
+
+
+def _distrust(connection: Connection, lease: Lease, lie: str) -> None:
+    """The bucket is held by the transaction already."""
+    now = now_of(connection)
+    is_new = update(BUCKETS).where(BUCKETS.c.bucket_id == lease.bucket_id, BUCKETS.c.distrusted_at.is_(None))
+    if connection.execute(is_new.values(distrusted_at=now)).rowcount:
+        log_origin(connection, lease.bucket_id, now, "distrusted", reason=lie, actor=lease.owner)
 
 
 def lost(frontier: Frontier, lease: Lease, step: str) -> StaleLeaseError:
