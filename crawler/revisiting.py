@@ -1,7 +1,7 @@
 """A page that was visited before: what to ask for, whether it changed, and what proves that its validators lie.
 
-Belongs here: decisions about one visit, pure. The arithmetic of intervals is ``domain/recrawl.py``, links and failures
-are ``crawler/judging.py``.
+Belongs here: decisions about one visit, and the one request more that proves a lie. The arithmetic of intervals is
+``domain/recrawl.py``, links and failures are ``crawler/judging.py``.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from typing import Literal
 from crawler.judging import kept_validators, validators_of
 from crawler.outcomes import FetchOutcome, Validators
 from crawler.reading import NO_VALIDATORS
+from crawler.robots import Admit, Asks
+from crawler.urls import normalise
 from domain.crawl_states import Lease
 from domain.recrawl import Seen, are_constant, is_sampled
 
@@ -33,22 +35,24 @@ def change_of(lease: Lease, outcome: FetchOutcome, content_hash: str) -> Change:
     return "unchanged" if content_hash == lease.seen.content_hash else "changed"
 
 
-def constant_lie(lease: Lease, outcome: FetchOutcome) -> str | None:
-    """Says so where another body came with the validators of the last one."""
-    if not are_constant((lease.etag, lease.last_modified), kept_validators(outcome)):
+async def proven_lie(asks: Asks, admit: Admit, lease: Lease, outcome: FetchOutcome, is_conditional: bool) -> str | None:
+    """Proof that the origin's validators lie, of a page that has another body than before; None where there is none.
+
+    Where it was asked without them, and has others now, it is asked once more, with the old ones: whoever answers that
+    with 304 would never have told.
+    """
+    asked = validators_of(lease)
+    shown = f"{(lease.etag or lease.last_modified or '')[:_SHOWN_CHARACTERS]} at {lease.url}"
+    if are_constant((lease.etag, lease.last_modified), kept_validators(outcome)):
+        return f"constant_validators {shown}"
+    if is_conditional or lease.is_distrusted or asked == NO_VALIDATORS:
         return None
-    return f"constant_validators {_shown(lease)}"
-
-
-def false_not_modified(lease: Lease) -> str:
-    """Says that 304 was answered to the validators of a body that is not there any more."""
-    return f"false_not_modified {_shown(lease)}"
+    url = normalise(lease.url)
+    await admit(url)
+    again = await asks.fetch(url, asked)
+    return f"false_not_modified {shown}" if again.reason == "not_modified" else None
 
 
 def without_body(lease: Lease) -> Seen:
     """The history after an answer that has no body to compare with."""
     return lease.seen._replace(visited_at=lease.claimed_at, content_hash=None)
-
-
-def _shown(lease: Lease) -> str:
-    return f"{(lease.etag or lease.last_modified or '')[:_SHOWN_CHARACTERS]} at {lease.url}"

@@ -9,15 +9,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from weakref import WeakValueDictionary
 
 from crawler.fetch import PAGE_LIMITS, Fetcher
+from crawler.frontier.budgets import is_allowed
 from crawler.frontier.database import Frontier, FrontierUnavailableError
 from crawler.frontier.leases import Completion, Failure, extend, fail, release, requested, start
 from crawler.frontier.requests import log_request
-from crawler.frontier.storing import Document, commit_page
+from crawler.frontier.storing import SOFT_404, Document, commit_page
 from crawler.frontier.switches import set_crawl_delay
 from crawler.judging import (
     BODY_REASONS,
@@ -27,13 +28,13 @@ from crawler.judging import (
     is_dialled,
     kept_validators,
     robots_failure,
-    validators_of,
 )
 from crawler.outcomes import Answer, FetchLimits, FetchOutcome, Validators
 from crawler.parse import PageSource
 from crawler.parse_worker import ParseOutcome
+from crawler.probing import is_probe_due, probed_url, read_missing_page
 from crawler.reading import NO_VALIDATORS
-from crawler.revisiting import asked_validators, change_of, constant_lie, false_not_modified, without_body
+from crawler.revisiting import asked_validators, change_of, proven_lie, without_body
 from crawler.robots import RobotsEntry, read_robots, unreadable_entry
 from crawler.store import BodyStore
 from crawler.urls import normalise
@@ -43,6 +44,7 @@ from domain.frontier import UrlIdentity
 from domain.politeness import SECOND_MICROS, crawl_delay_micros, jittered
 from domain.receipts import RequestRow
 from domain.recrawl import Seen, after_visit, chance_of, next_interval
+from domain.soft_404 import is_missing_page
 
 EXTENSIONS_COUNT = 3
 """How often a lease is extended within one term of it, so that one lost answer costs nothing."""
@@ -229,33 +231,35 @@ class Visit:
             answer.status, content_hash, len(outcome.body), media_type, outcome.reason, parsed.reason, title
         )
         change = change_of(self._lease, outcome, content_hash)
-        lie = await self._lie(url, outcome, is_conditional) if change == "changed" else None
+        lie = await proven_lie(self, self.admit, self._lease, outcome, is_conditional) if change == "changed" else None
+        missing_page = await self._missing_page(url) if parsed.page and is_probe_due(self._lease) else None
+        if parsed.page and await self._is_soft_404(missing_page or self._lease.missing_page, parsed.page.text):
+            gone = self._completion(SOFT_404, without_body(self._lease))
+            return await self._completed(replace(gone, missing_page=missing_page), None, [], "link")
         reason = "unchanged" if change == "unchanged" else outcome.reason
         whole_hash = content_hash if outcome.is_complete else None
         done = self._completion(
             reason if parsed.page else parsed.reason,
             after_visit(self._lease.seen, self._lease.claimed_at, whole_hash),
             kept_validators(outcome),
-            detail=parsed.detail or None,
-            lie=lie,
+            parsed.detail or None,
         )
+        done = replace(done, lie=lie, missing_page=missing_page)
         links = list(followed_links(parsed.page)) if parsed.page else []
         return await self._completed(done, None if change == "unchanged" else document, links, "link")
 
-    async def _lie(self, url: UrlIdentity, outcome: FetchOutcome, is_conditional: bool) -> str | None:
-        """Proof that the origin's validators lie, of a page that has another body than before.
-
-        Where it was asked without them and sends other ones now, it is asked once more, with the old ones.
-        """
-        lie = constant_lie(self._lease, outcome)
-        if lie is not None or is_conditional or self._lease.is_distrusted:
-            return lie
-        asked = validators_of(self._lease)
-        if asked == NO_VALIDATORS:
+    async def _missing_page(self, url: UrlIdentity) -> str | None:
+        probe = probed_url(self._lease)
+        entry = await self._robots(url.origin)
+        if not entry.verdict(probe, self._tools.token, self._tools.clock()).is_allowed:
             return None
-        await self.admit(url)
-        again = await self.fetch(url, asked)
-        return false_not_modified(self._lease) if again.reason == "not_modified" else None
+        await self.admit(probe)
+        return await read_missing_page(self, probe, self._tools.token, self._tools.parse)
+
+    async def _is_soft_404(self, missing_page: str | None, text: str) -> bool:
+        if not self._lease.depth or not is_missing_page(missing_page, text, self._lease.url):
+            return False
+        return not await asyncio.to_thread(is_allowed, self._tools.frontier, self._lease.bucket_id, SOFT_404)
 
     def _completion(
         self,
@@ -263,14 +267,13 @@ class Visit:
         seen: Seen,
         validators: tuple[str | None, str | None] = (None, None),
         detail: str | None = None,
-        lie: str | None = None,
     ) -> Completion:
         usual = self._tools.revisits.get(self._lease.class_name)
         if usual is None:
-            return Completion(reason, 0, None, *validators, detail, seen, lie)
+            return Completion(reason, 0, None, *validators, detail, seen)
         interval = next_interval(seen, usual)
         next_in = jittered(interval, chance_of(self._lease.url, self._lease.fence))
-        return Completion(reason, 0, next_in, *validators, detail, seen._replace(interval_micros=interval), lie)
+        return Completion(reason, 0, next_in, *validators, detail, seen._replace(interval_micros=interval))
 
     async def _completed(
         self, done: Completion, document: Document | None, targets: list[UrlIdentity], source: str
@@ -278,7 +281,7 @@ class Visit:
         candidates = candidates_of(self._lease, targets, source, self._tools.scope)
         async with self._committing:
             self._is_over = True
-            timed = Completion(**{**vars(done), "duration_micros": self._since_request_micros()})
+            timed = replace(done, duration_micros=self._since_request_micros())
             added = await asyncio.to_thread(commit_page, self._tools.frontier, self._lease, timed, document, candidates)
         self._tools.added_count += sum(one.outcome == "added" for one in added)
         return done.reason

@@ -1,7 +1,7 @@
 """When a page is fetched again: what its history says about how often it changes, and whether validators are believed.
 
-Belongs here: the estimate of the rate of change, the next visit, the sample, proofs that validators lie. Instants are
-microseconds since 1970. Asking for pages is ``crawler/visit.py``.
+Belongs here: the estimate of the rate of change, the next visit, the sample, and when validators name one version.
+Instants are microseconds since 1970. Asking for pages is ``crawler/visit.py``.
 
 The estimator is the bias-reduced one of Cho and Garcia-Molina, "Estimating frequency of change" (ACM TOIT 3(3), 2003,
 section 4.2): of n visits, an interval I apart, X found a change; the rate is -ln((n - X + 0.5) / (n + 0.5)) / I. It
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from hashlib import sha256
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 MOST_COMPARISONS_COUNT = 20
 """Beyond this the history is halved, so that a page which changes its habits is believed."""
@@ -24,10 +24,6 @@ BACKOFF_FACTOR = 2
 PER_MILLE = 1_000
 _HALF = 0.5
 _CHANCE_BYTES = 6
-
-ValidatorLie = Literal["constant_validators", "false_not_modified"]
-"""``constant_validators``: another body under the same ETag or date. ``false_not_modified``: 304 to a validator of a
-body that is not there any more."""
 
 
 class Seen(NamedTuple):

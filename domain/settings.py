@@ -94,6 +94,17 @@ class Settings:
     crawl_unconditional_per_mille: int = _setting(
         50, "share of visits that ask without validators, to find origins whose validators lie", (0, 1_000)
     )
+    crawl_depth_count: int = _setting(50, "links from a seed to a URL; deeper ones are cut", (0, 1_000))
+    crawl_origin_urls_count: int = _setting(100_000, "URLs of an origin; more are cut", (1, 1_000_000_000))
+    crawl_prefix_urls_count: int = _setting(
+        20_000, "URLs of an origin under one path of two segments; more are cut", (1, 1_000_000_000)
+    )
+    crawl_facet_urls_count: int = _setting(
+        2_000, "URLs of a path with two query keys or more; more are cut", (1, 1_000_000_000)
+    )
+    crawl_query_values_count: int = _setting(
+        10_000, "different values of a query key of a path; more are cut", (1, 1_000_000_000)
+    )
     crawl_group: str = _setting("origin", "what a gap holds for: each origin, or their domain too", None, CRAWL_GROUPS)
 
     @property

@@ -41,6 +41,8 @@ class Completion:
     """The history with this visit in it; None leaves it as it is."""
     lie: str | None = None
     """Proof that validators of the origin lie: it is asked without them from now on."""
+    missing_page: str | None = None
+    """What the origin answers for a path that does not exist, if that was found out."""
 
 
 @dataclass(frozen=True)
@@ -136,6 +138,9 @@ def complete_within(connection: Connection, lease: Lease, done: Completion) -> b
     is_ours = _finish_within(connection, lease, end, lambda bucket, _now: bucket.calmed())
     if is_ours and done.lie is not None:
         _distrust(connection, lease, done.lie)
+    if is_ours and done.missing_page is not None:
+        its_bucket = update(BUCKETS).where(BUCKETS.c.bucket_id == lease.bucket_id)
+        connection.execute(its_bucket.values(missing_page=done.missing_page))
     return is_ours
 
 
