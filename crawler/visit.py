@@ -14,8 +14,10 @@ from datetime import datetime, timedelta
 from weakref import WeakValueDictionary
 
 from crawler.fetch import PAGE_LIMITS, Fetcher
+from crawler.frontier.adding import Candidate
 from crawler.frontier.budgets import is_allowed
 from crawler.frontier.database import Frontier, FrontierUnavailableError
+from crawler.frontier.discovery import add_under, commit_listing
 from crawler.frontier.leases import Completion, Failure, extend, fail, release, requested, start
 from crawler.frontier.requests import log_request
 from crawler.frontier.storing import SOFT_404, Document, commit_page
@@ -24,11 +26,12 @@ from crawler.judging import (
     BODY_REASONS,
     candidates_of,
     failure_of,
-    followed_links,
     is_dialled,
     kept_validators,
+    page_candidates,
     robots_failure,
 )
+from crawler.listing_visit import LISTING_LIMITS, listing_reason, sitemaps_of_robots, take_listing
 from crawler.outcomes import Answer, FetchLimits, FetchOutcome, Validators
 from crawler.parse import PageSource
 from crawler.parse_worker import ParseOutcome
@@ -36,11 +39,12 @@ from crawler.probing import is_probe_due, probed_url, read_missing_page
 from crawler.reading import NO_VALIDATORS
 from crawler.revisiting import asked_validators, change_of, proven_lie, without_body
 from crawler.robots import RobotsEntry, read_robots, unreadable_entry
-from crawler.store import BodyStore
+from crawler.store import BodyStore, hash_of
 from crawler.urls import normalise
 from domain.buckets import to_unix_micros
 from domain.crawl_states import Lease, StaleLeaseError, Switch
 from domain.frontier import UrlIdentity
+from domain.listings import LISTING_SOURCES
 from domain.politeness import SECOND_MICROS, crawl_delay_micros, jittered
 from domain.receipts import RequestRow
 from domain.recrawl import Seen, after_visit, chance_of, next_interval
@@ -138,17 +142,21 @@ class Visit:
             return await self._failed(refusal)
         await self.admit(url)
         asked = asked_validators(self._lease, self._tools.unconditional_per_mille)
-        outcome = await self.fetch(url, asked)
+        is_listing = self._lease.source in LISTING_SOURCES
+        outcome = await self.fetch(url, asked, LISTING_LIMITS if is_listing else PAGE_LIMITS)
         if outcome.answer is not None and outcome.reason in BODY_REASONS:
+            if is_listing:
+                return await self._listing(outcome)
             return await self._page(url, outcome, outcome.answer, asked != NO_VALIDATORS)
         if outcome.reason == "not_modified":
             seen = after_visit(self._lease.seen, self._lease.claimed_at, None, is_unmodified=True)
             done = self._completion("not_modified", seen, (self._lease.etag, self._lease.last_modified))
-            return await self._completed(done, None, [], "")
+            return await self._completed(done, None, [])
         if outcome.answer is not None and outcome.answer.redirect_to is not None:
             target = outcome.answer.redirect_to
             done = self._completion("redirected", without_body(self._lease), detail=f"to {target.url}")
-            return await self._completed(done, None, [target], "redirect")
+            source = self._lease.source if is_listing else "redirect"
+            return await self._completed(done, None, candidates_of(self._lease, [target], source, self._tools.scope))
         return await self._failed(failure_of(outcome, self._lease.attempt_count, self._since_request_micros()))
 
     async def admit(self, url: UrlIdentity) -> None:
@@ -217,6 +225,10 @@ class Visit:
                     tools.robots.pop(next(iter(tools.robots)))
                 delay = crawl_delay_micros(entry.crawl_delay_seconds(tools.token))
                 await asyncio.to_thread(set_crawl_delay, tools.frontier, origin, delay, self._lease.owner)
+                if entry.state == "parsed" and entry.file is not None and entry.file.sitemaps:
+                    named = sitemaps_of_robots(self._lease, entry.file.sitemaps, tools.scope)
+                    added = await asyncio.to_thread(add_under, tools.frontier, self._lease, named)
+                    tools.added_count += sum(one.outcome == "added" for one in added)
             return entry
 
     async def _page(self, url: UrlIdentity, outcome: FetchOutcome, answer: Answer, is_conditional: bool) -> str:
@@ -235,7 +247,7 @@ class Visit:
         missing_page = await self._missing_page(url) if parsed.page and is_probe_due(self._lease) else None
         if parsed.page and await self._is_soft_404(missing_page or self._lease.missing_page, parsed.page.text):
             gone = self._completion(SOFT_404, without_body(self._lease))
-            return await self._completed(replace(gone, missing_page=missing_page), None, [], "link")
+            return await self._completed(replace(gone, missing_page=missing_page), None, [])
         reason = "unchanged" if change == "unchanged" else outcome.reason
         whole_hash = content_hash if outcome.is_complete else None
         done = self._completion(
@@ -245,8 +257,22 @@ class Visit:
             parsed.detail or None,
         )
         done = replace(done, lie=lie, missing_page=missing_page)
-        links = list(followed_links(parsed.page)) if parsed.page else []
-        return await self._completed(done, None if change == "unchanged" else document, links, "link")
+        candidates = page_candidates(self._lease, parsed.page, self._tools.scope) if parsed.page else []
+        return await self._completed(done, None if change == "unchanged" else document, candidates)
+
+    async def _listing(self, outcome: FetchOutcome) -> str:
+        """A sitemap or feed: its entries become candidates, it is no document."""
+        content_hash = await asyncio.to_thread(hash_of, outcome.body)
+        is_known = change_of(self._lease, outcome, content_hash) == "unchanged"
+        taken = await take_listing(self._tools.frontier, self._lease, outcome, self._tools.scope, is_known)
+        self._tools.added_count += taken.added_count
+        seen = after_visit(self._lease.seen, self._lease.claimed_at, content_hash if outcome.is_complete else None)
+        done = self._completion(listing_reason(taken.listing, outcome), seen, kept_validators(outcome))
+        async with self._committing:
+            self._is_over = True
+            timed = replace(done, duration_micros=self._since_request_micros())
+            await asyncio.to_thread(commit_listing, self._tools.frontier, self._lease, timed, taken)
+        return done.reason
 
     async def _missing_page(self, url: UrlIdentity) -> str | None:
         probe = probed_url(self._lease)
@@ -275,10 +301,7 @@ class Visit:
         next_in = jittered(interval, chance_of(self._lease.url, self._lease.fence))
         return Completion(reason, 0, next_in, *validators, detail, seen._replace(interval_micros=interval))
 
-    async def _completed(
-        self, done: Completion, document: Document | None, targets: list[UrlIdentity], source: str
-    ) -> str:
-        candidates = candidates_of(self._lease, targets, source, self._tools.scope)
+    async def _completed(self, done: Completion, document: Document | None, candidates: list[Candidate]) -> str:
         async with self._committing:
             self._is_over = True
             timed = replace(done, duration_micros=self._since_request_micros())

@@ -17,6 +17,7 @@ from crawler.egress import EgressGuard, EgressPolicy, policy_from
 from crawler.fetch import Agent, Fetcher
 from crawler.frontier.claims import MOST_CLAIMS, Claimer
 from crawler.frontier.database import Frontier, FrontierUnavailableError
+from crawler.frontier.discovery import watch_discovery
 from crawler.frontier.reading import Pending, pending
 from crawler.frontier.sweeping import SWEEP_SECONDS, sweep
 from crawler.names import Names
@@ -45,6 +46,7 @@ class WorkerParams:
     revisits: Mapping[str, int]
     most_in_hand: int
     unconditional_per_mille: int = 0
+    discovery_window_micros: int = 24 * HOUR_MICROS
     is_until_idle: bool = False
     stop_seconds: float = STOP_SECONDS
 
@@ -94,6 +96,7 @@ def params_from(settings: Settings, owner: str, most_in_hand: int, is_until_idle
         revisits={name: usual * HOUR_MICROS for name, usual in hours.items() if usual},
         most_in_hand=most_in_hand,
         unconditional_per_mille=settings.crawl_unconditional_per_mille,
+        discovery_window_micros=settings.crawl_discovery_window_hours * HOUR_MICROS,
         is_until_idle=is_until_idle,
     )
 
@@ -164,7 +167,7 @@ class _Worker:
         self._loop = asyncio.get_running_loop()
         self._in_hand: set[asyncio.Task[str]] = set()
         self._errors: list[BaseException] = []
-        self._swept_seconds = self._loop.time()
+        self._swept_seconds = self._loop.time() - SWEEP_SECONDS
         self.progress = Progress()
 
     async def run(self) -> bool:
@@ -212,6 +215,7 @@ class _Worker:
         if self._loop.time() - self._swept_seconds >= SWEEP_SECONDS:
             self._swept_seconds = self._loop.time()
             await asyncio.to_thread(sweep, self._tools.frontier, self._params.owner)
+            await asyncio.to_thread(watch_discovery, self._tools.frontier, self._params.discovery_window_micros)
 
     def _collect(self) -> None:
         done = {task for task in self._in_hand if task.done()}

@@ -94,6 +94,9 @@ class Settings:
     crawl_unconditional_per_mille: int = _setting(
         50, "share of visits that ask without validators, to find origins whose validators lie", (0, 1_000)
     )
+    crawl_discovery_window_hours: int = _setting(
+        24, "an alert where sitemaps or feeds were read and no URL was new for so long", (1, 8_760)
+    )
     crawl_depth_count: int = _setting(50, "links from a seed to a URL; deeper ones are cut", (0, 1_000))
     crawl_origin_urls_count: int = _setting(100_000, "URLs of an origin; more are cut", (1, 1_000_000_000))
     crawl_prefix_urls_count: int = _setting(

@@ -144,6 +144,11 @@ def complete_within(connection: Connection, lease: Lease, done: Completion) -> b
     return is_ours
 
 
+def is_held(connection: Connection, lease: Lease) -> bool:
+    """Whether the lease still holds its URL, as a part of the caller's transaction, which has its bucket."""
+    return connection.execute(_HELD, _match(lease)).first() is not None
+
+
 def _distrust(connection: Connection, lease: Lease, lie: str) -> None:
     """The bucket is held by the transaction already."""
     now = now_of(connection)
