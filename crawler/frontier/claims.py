@@ -72,11 +72,12 @@ class Claimer:
 
     def _take(self, connection: Connection, rows: Sequence[Any], now: int) -> list[Lease]:
         by_origin = {row["bucket_id"]: row for row in rows}
+        reserved = [bucket_id for bucket_id in by_origin if self._is_reserved()]
         taken = connection.execute(
-            _TAKE,
+            _TAKE_RESERVED if reserved else _TAKE,
             {
+                **({"reserved": reserved} if reserved else {}),
                 "origins": list(by_origin),
-                "reserved": [bucket_id for bucket_id in by_origin if self._is_reserved()],
                 "owner": self.owner,
                 "now_at": now,
                 "expires": now + self.frontier.policy.lease_micros,
@@ -180,33 +181,34 @@ _BEST_NEW = (
     .scalar_subquery()
 )
 _IS_RESERVED = BUCKETS.c.bucket_id.in_(bindparam("reserved", expanding=True))
-_TAKE = (
-    update(URLS)
-    .where(
-        URLS.c.url_id.in_(
-            select(case((_IS_RESERVED, func.coalesce(_BEST_NEW, _BEST)), else_=_BEST)).where(
-                BUCKETS.c.bucket_id.in_(bindparam("origins", expanding=True))
-            )
+
+
+def _taking(best: Any) -> Any:
+    return (
+        update(URLS)
+        .where(URLS.c.url_id.in_(select(best).where(BUCKETS.c.bucket_id.in_(bindparam("origins", expanding=True)))))
+        .values(
+            state="leased",
+            reason="claimed",
+            fence=URLS.c.fence + 1,
+            attempt_count=URLS.c.attempt_count + 1,
+            lease_owner=bindparam("owner"),
+            lease_expires_at=bindparam("expires"),
+            started_at=None,
+            changed_at=bindparam("now_at"),
+        )
+        .returning(
+            *(URLS.c.url_id, URLS.c.url, URLS.c.raw_url, URLS.c.origin_id, URLS.c.fence, URLS.c.lease_expires_at),
+            *(URLS.c.depth, URLS.c.priority, URLS.c.attempt_count, URLS.c.etag, URLS.c.last_modified),
+            *(URLS.c.source, URLS.c.changed_at, *(URLS.c[name] for name in Seen._fields)),
         )
     )
-    .values(
-        state="leased",
-        reason="claimed",
-        fence=URLS.c.fence + 1,
-        attempt_count=URLS.c.attempt_count + 1,
-        lease_owner=bindparam("owner"),
-        lease_expires_at=bindparam("expires"),
-        started_at=None,
-        changed_at=bindparam("now_at"),
-    )
-    .returning(
-        *(URLS.c.url_id, URLS.c.url, URLS.c.raw_url, URLS.c.origin_id, URLS.c.fence, URLS.c.lease_expires_at),
-        *(URLS.c.depth, URLS.c.priority, URLS.c.attempt_count, URLS.c.etag, URLS.c.last_modified),
-        *(URLS.c.source, URLS.c.changed_at, *(URLS.c[name] for name in Seen._fields)),
-    )
-)
-"""ready > leased, for the best URL of each chosen origin, with the next fence; of a reserved claim the best that was
-never visited, if there is one."""
+
+
+_TAKE = _taking(_BEST)
+"""ready > leased, for the best URL of each chosen origin, with the next fence."""
+_TAKE_RESERVED = _taking(case((_IS_RESERVED, func.coalesce(_BEST_NEW, _BEST)), else_=_BEST))
+"""The same; of reserved origins the best URL that was never visited, if there is one."""
 _DEFER = update(BUCKETS).where(BUCKETS.c.bucket_id == bindparam("bucket")).values(claimable_at=bindparam("later"))
 """An origin waits for its place in its group's queue."""
 _QUEUE = update(BUCKETS).where(BUCKETS.c.bucket_id == bindparam("bucket")).values(deferred_at=bindparam("last"))

@@ -181,6 +181,7 @@ Index(
 Index(
     "urls_undiscovered",
     URLS.c.origin_id,
+    URLS.c.visited_at,
     URLS.c.rank_at,
     URLS.c.url_id,
     sqlite_where=(URLS.c.state == "ready") & URLS.c.visited_at.is_(None),
