@@ -39,6 +39,7 @@ from crawler.probing import is_probe_due, probed_url, read_missing_page
 from crawler.reading import NO_VALIDATORS
 from crawler.revisiting import asked_validators, change_of, proven_lie, without_body
 from crawler.robots import RobotsEntry, read_robots, unreadable_entry
+from crawler.robots_hops import ElsewhereError, RobotsAsks, StoppingError
 from crawler.store import BodyStore, hash_of
 from crawler.urls import normalise
 from domain.buckets import to_unix_micros
@@ -64,14 +65,6 @@ class OriginClosedError(Exception):
         self.switch = switch
 
 
-class StoppingError(Exception):
-    """The worker was asked to stop before a request had started; the lease is released."""
-
-
-class ElsewhereError(Exception):
-    """A robots.txt leads to another origin, whose bucket this lease cannot spend."""
-
-
 @dataclass
 class Tools:
     """What visits of one worker share. ``robots`` is kept by origin; ``request_count`` counts what went out."""
@@ -86,6 +79,8 @@ class Tools:
     revisits: Mapping[str, int]
     """Microseconds, by class, until a page is usually fetched again; a class that is not in it fetches each once."""
     unconditional_per_mille: int
+    longest_hop_seconds: float
+    """How long a robots.txt that moved is waited for, until another origin lets it be asked for."""
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     robots: dict[str, RobotsEntry] = field(default_factory=dict)
     reading_robots: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
@@ -214,8 +209,9 @@ class Visit:
             kept = tools.robots.get(origin)
             if kept is not None and tools.clock() < kept.expires_at:
                 return kept
+            asks = RobotsAsks(self, tools, self._lease)
             try:
-                entry = await read_robots(self, origin, kept, self.admit)
+                entry = await read_robots(asks, origin, kept, asks.admit)
             except ElsewhereError as error:
                 entry = unreadable_entry(origin, kept, f"redirected to {error}", tools.clock())
             if self._last is not None and is_dialled(self._last[0]):

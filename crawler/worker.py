@@ -30,6 +30,8 @@ from domain.settings import Settings
 
 STOP_SECONDS = 20.0
 """How long requests in flight may take to end once a stop was asked for."""
+LONGEST_HOP_SECONDS = 30.0
+"""How long a robots.txt may wait for a slot and a gap of another origin that it moved to."""
 LONGEST_NAP_SECONDS = 1.0
 SHORTEST_NAP_SECONDS = 0.02
 HOUR_MICROS = 3_600 * SECOND_MICROS
@@ -47,6 +49,7 @@ class WorkerParams:
     most_in_hand: int
     unconditional_per_mille: int = 0
     discovery_window_micros: int = 24 * HOUR_MICROS
+    longest_hop_seconds: float = LONGEST_HOP_SECONDS
     is_until_idle: bool = False
     stop_seconds: float = STOP_SECONDS
 
@@ -154,6 +157,7 @@ async def _tools(
                 params.scope,
                 params.revisits,
                 params.unconditional_per_mille,
+                params.longest_hop_seconds,
                 stop,
             )
 

@@ -29,6 +29,8 @@ PRIORITY_STEP_MICROS = 60_000_000
 """Aging: a URL of priority p comes before one of priority 0 that is due up to p minutes earlier, and never before one
 that has waited longer; so nothing starves."""
 MAX_DEPTH = 1_000
+ROBOTS_HOP = "robots_hop"
+"""Source of a URL to which the robots.txt of another origin leads; between its leases it is ``done``."""
 _REASON = re.compile(r"[a-z][a-z0-9_]{0,63}", re.ASCII)
 
 

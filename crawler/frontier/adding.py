@@ -108,7 +108,7 @@ def add_within(
     by = {one.identity.url: next((s for s in covering if s.covers(one.identity)), None) for one in chunk}
     refused = [(one, found) for one in chunk if (found := by[one.identity.url]) is not None]
     _log_refused(connection, refused, now)
-    origins = _origins(connection, frontier, [one for one in chunk if by[one.identity.url] is None])
+    origins = bucket_ids_of(connection, frontier, [one for one in chunk if by[one.identity.url] is None])
     lock_buckets(connection, [*origins.values(), *also_held])
     fresh: dict[bytes, Candidate] = {}
     for one in chunk:
@@ -174,7 +174,7 @@ def _log_refused(connection: Connection, refused: list[tuple[Candidate, Suppress
         connection.execute(insert(REFUSALS), rows)
 
 
-def _origins(connection: Connection, frontier: Frontier, candidates: list[Candidate]) -> dict[str, int]:
+def bucket_ids_of(connection: Connection, frontier: Frontier, candidates: list[Candidate]) -> dict[str, int]:
     """The bucket of each origin, made where it is missing; that of its group first, if origins are grouped."""
     firsts = {one.identity.origin: one for one in reversed(candidates)}
     known = _bucket_ids(connection, "origin", list(firsts))
@@ -217,6 +217,12 @@ def _ensure_buckets(connection: Connection, rows: list[dict[str, Any]]) -> None:
 def _insert_new(connection: Connection, rows: list[dict[str, Any]]) -> Sequence[Any]:
     returned = (URLS.c.url_id, URLS.c.url, URLS.c.origin_id, URLS.c.source)
     return connection.execute(_inserting(connection)(URLS).on_conflict_do_nothing().returning(*returned), rows).all()
+
+
+def insert_url(connection: Connection, one: Candidate, origin_id: int, now: int) -> None:
+    """Adds a URL that no ordinary claim takes, unless it is known. The caller holds the bucket."""
+    row = _row(one, url_key(one.identity.url), origin_id, now) | {"state": "done", "reason": one.source}
+    _insert_new(connection, [row])
 
 
 def _inserting(connection: Connection) -> Any:

@@ -90,7 +90,7 @@ class Claimer:
                 "nothing was claimed; recount their ready URLs",
             )
         log_urls(connection, [UrlEvent(url.url_id, now, "leased", "claimed", self.owner, url.fence) for url in taken])
-        return [_lease(url, by_origin[url.origin_id], self.owner) for url in taken]
+        return [lease_of(url, by_origin[url.origin_id], self.owner) for url in taken]
 
 
 def _allowed(connection: Connection, rows: Sequence[Any]) -> list[Any]:
@@ -127,7 +127,8 @@ def _allowed(connection: Connection, rows: Sequence[Any]) -> list[Any]:
     return allowed
 
 
-def _lease(url: Any, origin: Any, owner: str) -> Lease:
+def lease_of(url: Any, origin: Any, owner: str) -> Lease:
+    """The lease of a row of URLs with ``LEASE_COLUMNS``, and one of buckets."""
     return Lease(
         url_id=url.url_id,
         url=url.url,
@@ -183,6 +184,14 @@ _BEST_NEW = (
 _IS_RESERVED = BUCKETS.c.bucket_id.in_(bindparam("reserved", expanding=True))
 
 
+LEASE_COLUMNS = (
+    *(URLS.c.url_id, URLS.c.url, URLS.c.raw_url, URLS.c.origin_id, URLS.c.fence, URLS.c.lease_expires_at),
+    *(URLS.c.depth, URLS.c.priority, URLS.c.attempt_count, URLS.c.etag, URLS.c.last_modified),
+    *(URLS.c.source, URLS.c.changed_at, *(URLS.c[name] for name in Seen._fields)),
+)
+"""What a lease is made of."""
+
+
 def _taking(best: Any) -> Any:
     return (
         update(URLS)
@@ -197,11 +206,7 @@ def _taking(best: Any) -> Any:
             started_at=None,
             changed_at=bindparam("now_at"),
         )
-        .returning(
-            *(URLS.c.url_id, URLS.c.url, URLS.c.raw_url, URLS.c.origin_id, URLS.c.fence, URLS.c.lease_expires_at),
-            *(URLS.c.depth, URLS.c.priority, URLS.c.attempt_count, URLS.c.etag, URLS.c.last_modified),
-            *(URLS.c.source, URLS.c.changed_at, *(URLS.c[name] for name in Seen._fields)),
-        )
+        .returning(*LEASE_COLUMNS)
     )
 
 

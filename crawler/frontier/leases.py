@@ -16,7 +16,16 @@ from crawler.frontier.buckets import bucket_of, log_origin, write_buckets
 from crawler.frontier.database import Frontier, lock_buckets, now_of
 from crawler.frontier.events import STALE_COMMIT, UrlEvent, log_urls
 from crawler.frontier.schema import BUCKETS, URLS
-from domain.crawl_states import MOST_ATTEMPTS, Lease, Permission, StaleLeaseError, State, check_reason_code, rank_at
+from domain.crawl_states import (
+    MOST_ATTEMPTS,
+    ROBOTS_HOP,
+    Lease,
+    Permission,
+    StaleLeaseError,
+    State,
+    check_reason_code,
+    rank_at,
+)
 from domain.politeness import Bucket, retry_micros
 from domain.recrawl import Seen
 
@@ -180,7 +189,7 @@ def fail(frontier: Frontier, lease: Lease, failure: Failure) -> None:
 def release(frontier: Frontier, lease: Lease, reason: str) -> None:
     """Gives the URL back as it was, without an attempt against it. ``StaleLeaseError`` if it was lost."""
     check_reason_code(reason)
-    end = _End("release", "ready", reason, values={"attempt_count": lease.attempt_count - 1})
+    end = _End("release", _back(lease), reason, values={"attempt_count": lease.attempt_count - 1})
     _finish(frontier, lease, end, lambda bucket, _now: bucket)
 
 
@@ -200,10 +209,15 @@ class _End:
 def _end_of(lease: Lease, failure: Failure, chance: float) -> _End:
     kind, attempts, took, said = failure.kind, lease.attempt_count, failure.duration_micros, failure.detail
     if kind == "throttled":
-        return _End("fail", "ready", failure.reason, took, values={"attempt_count": attempts - 1}, detail=said)
+        return _End("fail", _back(lease), failure.reason, took, values={"attempt_count": attempts - 1}, detail=said)
     if kind == "transient" and attempts < MOST_ATTEMPTS:
         return _End("fail", "waiting", failure.reason, took, retry_micros(attempts, chance), detail=said)
     return _End("fail", "refused" if kind == "refused" else "failed", failure.reason, took, detail=said)
+
+
+def _back(lease: Lease) -> State:
+    """What a URL is before a claim."""
+    return "done" if lease.source == ROBOTS_HOP else "ready"
 
 
 def _finish(frontier: Frontier, lease: Lease, end: _End, rested: Callable[[Bucket, int], Bucket]) -> None:

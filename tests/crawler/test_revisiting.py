@@ -113,3 +113,21 @@ def test_an_honest_origin_is_not_accused(crawl: Crawl) -> None:
             assert told(crawl, url) == []
 
     asyncio.run(run())
+
+
+def test_a_body_cut_where_the_whole_one_ended_is_not_unchanged(crawl: Crawl) -> None:
+    """C23: what is kept of the longer body has the hash of the shorter one, which was whole."""
+
+    async def run() -> None:
+        whole = b"<title>log</title>" + b"x" * (10 * 1024 * 1024 - 18)
+        async with HostileSite(behaviours={"/robots.txt": ROBOTS, "/": answer(whole, etag='"v"')}) as site:
+            url = f"{site.origin}/"
+            crawl.seed(url)
+            made = await crawl.run(site)
+            assert made.counts == {"fetched": 1}
+            assert await visited(crawl, site, answer(whole + b"more", etag='"v"'), 1_000) == "wire_too_large"
+            row = crawl.url(url)
+            assert (row["content_hash"], row["etag"], row["comparison_count"]) == (None, None, 0)
+            assert told(crawl, url) == [], "nothing is proven by it either"
+
+    asyncio.run(run())
