@@ -52,6 +52,7 @@ def test_a_chain_over_origins_is_followed_and_a_loop_ends(crawl: Crawl) -> None:
             crawl.seed(f"{a.origin}/private")
             assert (await crawl.run(a, b, c)).counts == {"robots_disallowed": 1}
             assert [site.asked_paths() for site in (b, c)] == [["/robots.txt"]] * 2
+            assert all(crawl.origin(site.origin)["startable_at"] for site in (b, c)), "each request was permitted"
         async with HostileSite() as d, HostileSite() as e:
             d.behaviours = {"/robots.txt": moved(f"{e.origin}/robots.txt"), "/": page()}
             e.behaviours = {"/robots.txt": moved(f"{d.origin}/robots.txt")}
