@@ -7,6 +7,7 @@ origin is ``crawler/frontier/leases.py``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from crawler.frontier.adding import Candidate
 from crawler.frontier.leases import Failure, FailureKind
@@ -17,6 +18,7 @@ from crawler.robots import RobotsEntry
 from crawler.urls import normalise
 from domain.crawl_states import MAX_DEPTH, Lease
 from domain.frontier import UrlIdentity
+from domain.listings import MOST_FEEDS_OF_PAGE
 from domain.politeness import SECOND_MICROS
 from domain.robots import RobotsVerdict
 
@@ -110,7 +112,14 @@ def candidates_of(lease: Lease, targets: Iterable[UrlIdentity], source: str, sco
 def followed_links(page: Page) -> Iterator[UrlIdentity]:
     """Links that a page lets us follow."""
     if not page.is_nofollow:
-        yield from (normalise(link.url) for link in page.links if not link.is_nofollow)
+        yield from (normalise(link.url) for link in page.links if not link.is_nofollow and link.kind != "feed")
+
+
+def followed_feeds(page: Page) -> Iterator[UrlIdentity]:
+    """Feeds that a page names and lets us follow, the first few of them."""
+    if not page.is_nofollow:
+        feeds = (normalise(link.url) for link in page.links if link.kind == "feed")
+        yield from islice(feeds, MOST_FEEDS_OF_PAGE)
 
 
 def kept_validators(outcome: FetchOutcome) -> tuple[str | None, str | None]:
@@ -135,3 +144,9 @@ def _text(value: bytes | None) -> str | None:
 
 def _bytes(value: str | None) -> bytes | None:
     return value.encode("utf-8") if value else None
+
+
+def page_candidates(lease: Lease, page: Page, scope: str) -> list[Candidate]:
+    """Everything that a page names for us: its links, and its feeds."""
+    links = candidates_of(lease, followed_links(page), "link", scope)
+    return links + candidates_of(lease, followed_feeds(page), "feed", scope)

@@ -87,7 +87,32 @@ class Settings:
     crawl_scope: str = _setting(
         "registrable_domain", "how far links and redirects of a page are followed", None, CRAWL_SCOPES
     )
-    crawl_revisit_hours: int = _setting(168, "until a page is fetched again; 0 fetches each once", (0, 87_600))
+    crawl_revisit_hours: int = _setting(
+        168, "usually until a page of class general is fetched again; 0 fetches each once", (0, 87_600)
+    )
+    crawl_news_revisit_hours: int = _setting(1, "the same for class news", (0, 87_600))
+    crawl_landing_revisit_hours: int = _setting(24, "the same for class landing", (0, 87_600))
+    crawl_documentation_revisit_hours: int = _setting(720, "the same for class documentation", (0, 87_600))
+    crawl_discovery_per_mille: int = _setting(
+        250, "share of claims reserved for URLs that were never fetched", (0, 1_000)
+    )
+    crawl_unconditional_per_mille: int = _setting(
+        50, "share of visits that ask without validators, to find origins whose validators lie", (0, 1_000)
+    )
+    crawl_discovery_window_hours: int = _setting(
+        24, "an alert where sitemaps or feeds were read and no URL was new for so long", (1, 8_760)
+    )
+    crawl_depth_count: int = _setting(50, "links from a seed to a URL; deeper ones are cut", (0, 1_000))
+    crawl_origin_urls_count: int = _setting(100_000, "URLs of an origin; more are cut", (1, 1_000_000_000))
+    crawl_prefix_urls_count: int = _setting(
+        20_000, "URLs of an origin under one path of two segments; more are cut", (1, 1_000_000_000)
+    )
+    crawl_facet_urls_count: int = _setting(
+        2_000, "URLs of a path with two query keys or more; more are cut", (1, 1_000_000_000)
+    )
+    crawl_query_values_count: int = _setting(
+        10_000, "different values of a query key of a path; more are cut", (1, 1_000_000_000)
+    )
     crawl_group: str = _setting("origin", "what a gap holds for: each origin, or their domain too", None, CRAWL_GROUPS)
 
     @property

@@ -11,10 +11,15 @@ from typing import NamedTuple
 from sqlalchemy import Connection, insert
 
 from crawler.frontier.adding import Added, Candidate, add_within
+from crawler.frontier.budgets import Newcomer, record_cuts
 from crawler.frontier.database import Frontier, now_of
 from crawler.frontier.leases import Completion, complete_within, lost
 from crawler.frontier.schema import DOCUMENTS
 from domain.crawl_states import Lease
+from domain.traps import TrapReason
+
+SOFT_404: TrapReason = "trap_soft_404"
+"""A page with this reason is counted as a cut."""
 
 
 class Document(NamedTuple):
@@ -44,6 +49,9 @@ def commit_page(
         with frontier.writing() as connection:
             added = add_within(connection, frontier, links, lease.owner, (lease.bucket_id, lease.group_id))
             _complete(connection, lease, done)
+            if done.reason == SOFT_404:
+                page = Newcomer(lease.url, lease.bucket_id, lease.origin, lease.depth, lease.source)
+                record_cuts(connection, [page], {lease.url: SOFT_404}, now_of(connection))
             if document is not None:
                 row = {"url_id": lease.url_id, "url": lease.url, "fence": lease.fence, "fetched_at": now_of(connection)}
                 connection.execute(insert(DOCUMENTS), [row | document._asdict()])
