@@ -6,7 +6,7 @@ Belongs here: metrics to rows. What a figure is: ``domain/quality_metrics.py``; 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any
@@ -38,14 +38,10 @@ def append_metrics(settings: Settings, measured: Mapping[str, Sequence[Metric]],
 
 
 def _attempts_among(settings: Settings, measured: Mapping[str, Sequence[Metric]]) -> set[str]:
-    dates = _dates(one for metrics in measured.values() for one in metrics)
+    dates = pa.array(sorted({one.hour.date() for metrics in measured.values() for one in metrics}), pa.date32())
     is_asked_for = ds.field("hour_date").isin(dates) & ds.field("attempt").isin(pa.array(list(measured), pa.string()))
     rows = dataset_of(open_table(settings, QUALITY_METRICS.name)).to_table(columns=["attempt"], filter=is_asked_for)
-    return set(pc.unique(rows["attempt"]).to_pylist())
-
-
-def _dates(metrics: Iterable[Metric]) -> pa.Array:
-    return pa.array(sorted({one.hour.date() for one in metrics}), pa.date32())
+    return {str(attempt) for attempt in pc.unique(rows["attempt"]).to_pylist()}
 
 
 def _rows(measured: Mapping[str, Sequence[Metric]], at: datetime) -> Iterator[dict[str, Any]]:
