@@ -47,6 +47,12 @@ def read_verdicts(settings: Settings, hours: Iterable[datetime], attempt: str | 
     return [Verdict(**record) for record in ordered.drop_columns(list(DERIVED)).to_pylist()]
 
 
+def read_newest_hours(settings: Settings, count: int) -> list[datetime]:
+    """The newest hours that were judged, at most so many of them; oldest first."""
+    found = dataset_of(open_table(settings, QUALITY_VERDICTS.name)).to_table(columns=["hour"])
+    return sorted({row["hour"] for row in found.to_pylist()})[-count:]
+
+
 def read_holds(settings: Settings, hour: datetime, attempt: str) -> list[Hold]:
     """What keeps this attempt of the hour from being sealed; what the seal's gate asks."""
     return blocking(read_verdicts(settings, [hour], attempt), read_overrides(settings))
