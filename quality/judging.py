@@ -62,8 +62,17 @@ def judge(
     Repeatable. ``CalendarError`` or ``SettingError`` if what it is configured by is wrong; nothing else that is wrong
     with the data is raised, but said.
     """
-    seals = current_seals(read_seals(settings))
-    return _verdicts(settings, seals, {hour: list(metrics)}, {hour: attempt}, judging)
+    return judge_attempts(settings, {hour: metrics}, {hour: attempt}, judging)
+
+
+def judge_attempts(
+    settings: Settings,
+    metrics: Mapping[datetime, Sequence[Metric]],
+    attempts: Mapping[datetime, str],
+    judging: Judging,
+) -> list[Verdict]:
+    """As ``judge``, of several hours; ``metrics`` and ``attempts`` are by hour."""
+    return _verdicts(settings, current_seals(read_seals(settings)), metrics, attempts, judging)
 
 
 def judge_measured(settings: Settings, hours: Sequence[datetime], judging: Judging) -> list[Verdict]:

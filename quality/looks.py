@@ -83,9 +83,15 @@ def _set_look(expectation: str, values: list[str], allowed: Sequence[str], expec
 
 
 def _matches(check: Matches, metrics: Sequence[Metric]) -> Look:
-    groups = [one.group for one in _named(check.metric, metrics)]
+    groups = [one.group for one in _named(check.metric, metrics) if one.amount]
     arguments = {"column": "group", "regex": check.pattern}
-    return Look({"group": groups}, "ExpectColumnValuesToMatchRegex", arguments, f"{check.metric} like {check.pattern}")
+    return Look(
+        {"group": groups},
+        "ExpectColumnValuesToMatchRegex",
+        arguments,
+        f"{check.metric} like {check.pattern}",
+        is_defined=bool(groups),
+    )
 
 
 def _in_range(check: InRange, metrics: Sequence[Metric]) -> Look:
