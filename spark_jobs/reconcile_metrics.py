@@ -64,10 +64,9 @@ def measured_hours(written: WrittenAttempt, day: date, hours: Sequence[int]) -> 
 
 
 def _metrics(hour: datetime, found: Mapping[str, Groups], totals: Sequence[int]) -> Iterator[Metric]:
-    rows, billable, *excluded = totals
+    rows, _, *excluded = totals
     by_reason = dict(zip(EXCLUSION_REASONS, excluded, strict=True))
     yield Metric(RAW, hour, "rows", WHOLE, rows, None, "rows")
-    yield Metric(RAW, hour, "final", WHOLE, billable, rows, "rows")
     yield Metric(RAW, hour, "duplicates", WHOLE, sum(by_reason[reason] for reason in REPEATS), rows, "rows")
     for reason, clicks in by_reason.items():
         yield Metric(RAW, hour, "excluded", reason, clicks, rows, "rows")

@@ -78,7 +78,7 @@ def recounted(world: ArchiveWorld, hour: datetime) -> Figures:
     before = {one.event.ad_id for one in world.events if hour_of(one.event.clicked_at) == hour - HOUR}
     reasons = Counter(one.reason for one in outcomes)
     lags = sorted(bucket(lag_ms(one)) for one in logged)
-    found: Figures = {("rows", WHOLE): len(logged), ("final", WHOLE): reasons[None]}
+    found: Figures = {("rows", WHOLE): len(logged)}
     found["duplicates", WHOLE] = reasons["duplicate"] + reasons["conflicting_duplicate"]
     found |= {("excluded", reason): reasons[reason] for reason in EXCLUSION_REASONS}
     for name in ("country", "device", "kind"):
@@ -155,7 +155,7 @@ def test_shares_say_what_they_are_part_of(world: ArchiveWorld) -> None:
     (rows,) = [one.amount for one in metrics if one.name == "rows"]
     parts = {one.name for one in metrics if one.out_of == rows}
     assert parts == {
-        *("final", "duplicates", "excluded", "by_country", "by_device", "by_kind", "by_server", "by_advertiser"),
+        *("duplicates", "excluded", "by_country", "by_device", "by_kind", "by_server", "by_advertiser"),
         *("by_ad", "nulls", "late", "quarantined", "unknown_ads"),
     }
     units = {one.name: one.unit for one in metrics}

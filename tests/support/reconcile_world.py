@@ -47,12 +47,15 @@ class ReconcileWorld(ArchiveWorld):
         now: datetime = NOW,
         case: str = "",
         *,
+        is_recounting_held: bool = False,
         judge: Judge = judge_nothing,
         **hooks: Any,
     ) -> ReconcileReceipt:
         """By a judge who finds nothing to say, since asking takes seconds; a test of quality brings the real one."""
         reason = "found later" if case else ""
-        params = ReconcileParams(first, first + HOUR * count, "test", reason=reason, case_id=case)
+        params = ReconcileParams(
+            first, first + HOUR * count, "test", reason=reason, case_id=case, is_recounting_held=is_recounting_held
+        )
         return reconcile(self.settings, self.spark, params, lambda: now, log=self.log, judge=judge, **hooks)
 
     def sealed_counts(self) -> dict[CountKey, int]:
