@@ -148,6 +148,9 @@ def test_a_share_of_nothing_is_no_reference() -> None:
         "exclusion_reasons",
         "raw_schema",
         "raw_columns",
+        "raw_countries",
+        "live_advertisers",
+        "final_advertisers",
         "final_schema",
     }
     assert outcomes(empty, "fail") == {"raw_not_empty"}
