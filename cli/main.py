@@ -31,6 +31,7 @@ COMMANDS: dict[str, str] = {
     "proposals": "sealed hours that deserve another look: late clicks, newer verdicts",
     "counts": "clicks of ads by minute, hour or day, each row final or live",
     "sql": "all tables by SQL: a shell, one statement, or a file for BI tools and notebooks",
+    "quality": "what is wrong with an hour, what holds it back, and who let it go",
     "differences": "the clicks that only the live or only the final count of an hour has, each with its cause",
     "drift": "how far the live count was off in final hours, and how far it can be trusted",
     "outcomes": "gross, net and invalid clicks by reason, and what never became a click event",

@@ -55,6 +55,9 @@ class Settings:
     late_revisions: str = _setting(
         "apply", "whether the hourly schedule applies revisions for late clicks, or only a person", None, LATE_REVISIONS
     )
+    quality_calendar: str = _setting("", "file of holidays and launches that explain drift, see docs/quality.md")
+    quality_zone: str = _setting("UTC", "time zone whose clocks most visitors live by")
+    quality_level_days: int = _setting(7, "a new level of clicks that lasts is usual after this", (7, 28))
     spark_master: str = _setting("local[2]", "where Spark runs")
     spark_driver_heap_mib: int = _setting(1_200, "heap of a Spark driver", (512, 262_144))
     shuffle_partitions: int = _setting(4, "Spark shuffle partitions; frozen into a checkpoint", (1, 10_000))
