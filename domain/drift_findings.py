@@ -14,7 +14,7 @@ import numpy as np
 from domain.drift_rules import DRIFT_RULES, DriftOptions, DriftRule, Scores, scores
 from domain.metric_history import History
 from domain.quality_calendar import Event
-from domain.quality_verdicts import Finding, Override
+from domain.quality_verdicts import Finding, Outcome, Override
 
 MOST_GROUPS = 20
 """So many groups of one rule are named, those that are furthest off; a fault of everything is one fault."""
@@ -75,11 +75,11 @@ def _failed(found: Scores, row: int, column: int) -> Finding:
     return replace(said, expected=texts[1])
 
 
-def _said(rule: DriftRule, group: str, outcome: str, observed: str) -> Finding:
+def _said(rule: DriftRule, group: str, outcome: Outcome, observed: str) -> Finding:
     return Finding(
         rule=rule.name,
         group=group,
-        outcome=outcome,  # type: ignore[arg-type] # one of ours
+        outcome=outcome,
         severity="warn",
         observed=observed,
         expected="what is usual for this hour",

@@ -82,24 +82,24 @@ class Scores:
         return found
 
 
-_PER_HOUR = "168 hours a week are judged: 5 sigmas of normal noise alarm once in 200 years"
-_PER_GROUP = "many groups are judged each hour: 6 sigmas leave room for noise that is not quite normal"
+_PER_HOUR = "168 hours a week are judged: 4.5 sigmas of normal noise alarm once in 17 years"
+_PER_GROUP = "many groups are judged each hour: so many sigmas leave room for noise that is not quite normal"
 _MIX = "on the scale on which honest sampling, and the noise of this mix, is a standard normal"
 
 DRIFT_RULES: tuple[DriftRule, ...] = (
-    DriftRule("volume", "rows", "count", 5.0, 20, _PER_HOUR),
-    DriftRule("advertiser_volume", "by_advertiser", "count", 6.0, 20, _PER_GROUP),
-    DriftRule("country_share", "by_country", "share", 6.0, 15, _PER_GROUP),
-    DriftRule("device_share", "by_device", "share", 6.0, 15, _PER_GROUP),
-    DriftRule("server_share", "by_server", "known_share", 6.0, 15, _PER_GROUP),
-    DriftRule("kind_share", "by_kind", "share", 6.0, 15, _PER_GROUP),
+    DriftRule("volume", "rows", "count", 4.5, 20, _PER_HOUR),
+    DriftRule("advertiser_volume", "by_advertiser", "count", 5.5, 20, _PER_GROUP),
+    DriftRule("country_share", "by_country", "share", 5.5, 15, _PER_GROUP),
+    DriftRule("device_share", "by_device", "share", 5.5, 15, _PER_GROUP),
+    DriftRule("server_share", "by_server", "known_share", 5.5, 15, _PER_GROUP),
+    DriftRule("kind_share", "by_kind", "share", 5.5, 15, _PER_GROUP),
     DriftRule("ad_share", "by_ad", "known_share", 7.0, 30, f"{_PER_GROUP}; ads come and go"),
-    DriftRule("null_share", "nulls", "share", 6.0, 10, _PER_GROUP),
-    DriftRule("duplicate_share", "duplicates", "share", 6.0, 15, _PER_GROUP),
-    DriftRule("late_share", "late", "share", 6.0, 15, _PER_GROUP),
-    DriftRule("exclusion_share", "excluded", "share", 6.0, 15, _PER_GROUP),
-    DriftRule("quarantine_share", "quarantined", "share", 6.0, 15, _PER_GROUP),
-    DriftRule("lag", "lag", "quantile", 6.0, 0.15, _PER_GROUP, ("p50", "p95", "p99")),
+    DriftRule("null_share", "nulls", "share", 5.5, 10, _PER_GROUP),
+    DriftRule("duplicate_share", "duplicates", "share", 5.5, 15, _PER_GROUP),
+    DriftRule("late_share", "late", "share", 5.5, 15, _PER_GROUP),
+    DriftRule("exclusion_share", "excluded", "share", 5.5, 15, _PER_GROUP),
+    DriftRule("quarantine_share", "quarantined", "share", 5.5, 15, _PER_GROUP),
+    DriftRule("lag", "lag", "quantile", 5.0, 0.15, _PER_GROUP, ("p50", "p95", "p99")),
     DriftRule("distinct", "distinct", "quantile", 7.0, 0.1, _PER_GROUP),
     DriftRule("clicks_per_ad", "clicks_per_ad", "quantile", 7.0, 0.3, _PER_GROUP, ("p95", "max")),
     DriftRule("ad_turnover", "new_ads", "rare", 7.0, 10, _PER_GROUP),

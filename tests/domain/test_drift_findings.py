@@ -81,7 +81,7 @@ def test_what_is_observed_and_expected_is_said() -> None:
     clicks = next(one.amount for one in hour_metrics(JUDGED, 0.5) if one.name == "rows")
     assert volume.observed.startswith(f"{clicks:,}, -")
     assert volume.expected.startswith("about ")
-    assert volume.tolerance == "5 sigmas, and a difference of at least 20"
+    assert volume.tolerance == "4.5 sigmas, and a difference of at least 20"
 
 
 def test_the_calendar_silences_what_it_explains_and_says_so() -> None:

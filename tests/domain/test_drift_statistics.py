@@ -13,6 +13,7 @@ from domain.drift_statistics import (
     count_sigmas,
     day_level,
     dispersion,
+    earlier,
     jensen_shannon,
     level,
     like_days,
@@ -21,6 +22,7 @@ from domain.drift_statistics import (
     mix_surprise,
     robust_sigma,
     robust_z,
+    trailing,
     usual_count,
     usual_share,
     weekly,
@@ -31,6 +33,19 @@ from tests.support.metric_weeks import MONDAY
 
 def history(rows: int) -> History:
     return History(MONDAY, np.ones(rows, dtype=bool), {})
+
+
+def test_trailing_rows_are_those_before_and_never_the_row_itself() -> None:
+    found = trailing(np.array([[1.0], [2.0], [3.0]]), 2)[:, 0]
+    np.testing.assert_array_equal(found, [[np.nan, np.nan], [np.nan, 1], [1, 2]])
+    np.testing.assert_array_equal(earlier(np.array([[1.0], [2.0]]), 1), [[np.nan], [1]])
+    np.testing.assert_array_equal(earlier(np.array([[1.0]]), 5), [[np.nan]])
+
+
+def test_noise_of_less_than_a_day_is_not_known() -> None:
+    values = np.full((26, 1), 100.0)
+    assert np.isnan(dispersion(values, values)[23, 0])
+    assert dispersion(values, values)[24, 0] == pytest.approx(0.01)
 
 
 def weeks(count: int, seed: int = 1) -> Array:
