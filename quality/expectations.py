@@ -1,7 +1,7 @@
 """Asks Great Expectations: a suite of declared rules over the metrics of one hour becomes findings.
 
-Belongs here: the one place that loads Great Expectations (seconds, so inside the function), without project folder,
-network or analytics. What is asked: ``quality/suites``; about which figures: ``quality/looks.py``.
+Belongs here: the one place that uses Great Expectations, without project folder, network or analytics; it is loaded when
+the first rule is asked (``gx.py``). What is asked: ``quality/suites``; about which figures: ``quality/looks.py``.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 
 from domain.quality_metrics import Metric
 from domain.quality_verdicts import Finding, Outcome
+from quality.gx import great_expectations
 from quality.looks import Look, UnmeasuredError, look
 from quality.suites.rules import HasGroups, Rule, Schema, Suite
 
@@ -58,12 +59,11 @@ def _finding(rule: Rule, outcome: Outcome, observed: str, expected: str, toleran
 
 def _validated(asked: Look) -> tuple[Outcome, str]:
     """Great Expectations catches what its own code raises and calls that a failure: told apart by the exception."""
-    import great_expectations.expectations as gxe  # noqa: PLC0415  takes seconds
-    import pandas as pd  # noqa: PLC0415  loads with it
+    import pandas as pd  # noqa: PLC0415  takes half a second
 
     frame = pd.DataFrame({name: list(values) for name, values in asked.columns.items()})
     try:
-        expectation = getattr(gxe, asked.expectation)(**asked.arguments)
+        expectation = getattr(great_expectations().expectations, asked.expectation)(**asked.arguments)
         batch = _batch_definition().get_batch(batch_parameters={"dataframe": frame})
         result = batch.validate(expectation, result_format="BASIC")
     except Exception as error:  # noqa: BLE001  a check that breaks, in whatever way, is an error and stays visible
@@ -106,9 +106,7 @@ def _short(text: str) -> str:
 @cache
 def _batch_definition() -> Any:
     """One for the process: making a context takes longer than asking."""
-    import great_expectations as gx  # noqa: PLC0415  takes seconds
-
-    context = gx.get_context(mode="ephemeral")
+    context = great_expectations().get_context(mode="ephemeral")
     context.enable_analytics(enable=False)
     context.variables.progress_bars = {"globally": False}
     return (
