@@ -1,7 +1,7 @@
 """Asks Great Expectations: a suite of declared rules over the metrics of one hour becomes findings.
 
-Belongs here: the one place that uses Great Expectations, without project folder, network or analytics; it is loaded when
-the first rule is asked (``gx.py``). What is asked: ``quality/suites``; about which figures: ``quality/looks.py``.
+Belongs here: the one place that uses Great Expectations, without project folder, network or analytics. It is loaded
+when the first rule is asked (``gx.py``). What is asked: ``quality/suites``; about which figures: ``quality/looks.py``.
 """
 
 from __future__ import annotations
