@@ -69,6 +69,7 @@ class Settings:
     dagster_port: int = _setting(18300, "port of the Dagster page", PORTS)
     bind_address: str = _setting("127.0.0.1", "address the services listen on")
     server_id: str = _setting("edge-1", "name of this click server")
+    click_workers: int = _setting(1, "processes of the click service on its port, each a server of its own", (1, 256))
     trusted_proxies: str = _setting("", "networks whose X-Forwarded-For and country header are believed, with commas")
     country_header: str = _setting("", "header in which a trusted proxy names the visitor's country")
     geoip_file: str = _setting("", "database of countries in MaxMind's format; empty: none")

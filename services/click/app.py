@@ -8,6 +8,7 @@ here: starting, reporting and stopping (``server.py``, ``reports.py``).
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import ExitStack
 from datetime import datetime
@@ -24,10 +25,11 @@ from services.click.catalogue import Catalogue
 from services.click.events import Stamp, event_bytes
 from services.click.inflight import InFlight
 from services.click.journal import SETTLED_WITHIN_SECONDS, Journal, JournalUnavailableError
-from services.click.refusals import EVERY_ANSWER, METHODS, Refusal, RefusalTally, json_headers
+from services.click.refusals import EVERY_ANSWER, METHODS, Refusal, RefusalReason, RefusalTally, json_headers
 from services.click.targets import location_of
 from services.click.visitor import Visitor, visitor_of
 from services.click.whereabouts import Whereabouts
+from services.exposition import CONTENT_TYPE
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -41,6 +43,8 @@ _SIGNATURE_EXPECTED: dict[SignatureFault, str] = {
 }
 
 
+_LOOPBACK = frozenset(("127.0.0.1", "::1"))
+_FORWARDED = frozenset((b"x-forwarded-for", b"forwarded", b"via", b"x-real-ip"))
 _AT_FAULT: dict[SignatureFault, str] = {"bad_signature": "sig", "expired_link": "exp"}
 
 
@@ -64,8 +68,19 @@ class ClickApp:
         self._tally = tally
         self._now = now
         self._whereabouts = Whereabouts(settings)
+        self._metrics: Callable[[], str] = str
         self.is_registered = False
         self.lost_count = 0
+        self.redirect_count = 0
+        self.refusal_counts: Counter[RefusalReason] = Counter()
+
+    def show_metrics(self, metrics: Callable[[], str]) -> None:
+        """What ``/metrics`` answers, to this machine alone: how many clicks there are is nobody's business outside."""
+        self._metrics = metrics
+
+    @property
+    def ads_count(self) -> int:
+        return len(self._catalogue.ads)
 
     async def __call__(self, scope: Scope, _receive: Receive, send: Send) -> None:
         match scope["path"]:
@@ -75,6 +90,8 @@ class ClickApp:
                 await _answer(send, HTTPStatus.OK, {"status": "ok"})
             case "/readyz":
                 await self._answer_ready(send)
+            case "/metrics" if _is_local(scope):
+                await _send_metrics(send, self._metrics())
             case _:
                 await _answer(send, HTTPStatus.NOT_FOUND, {"error": "unknown_path", "expected": CLICK_PATH})
 
@@ -82,7 +99,7 @@ class ClickApp:
         status = HTTPStatus.OK if self.is_registered else HTTPStatus.SERVICE_UNAVAILABLE
         document = {
             "status": "ready" if self.is_registered else "waiting for the log",
-            "ads_count": len(self._catalogue.ads),
+            "ads_count": self.ads_count,
             "in_flight_count": len(self._in_flight),
         }
         await _answer(send, status, document)
@@ -93,10 +110,12 @@ class ClickApp:
             self.count(location)
             await _refuse(send, location)
         else:
+            self.redirect_count += 1
             await _redirect(send, location)
 
     def count(self, refusal: Refusal) -> None:
         """Counts a refused request for ``edge_counts``."""
+        self.refusal_counts[refusal.reason] += 1
         self._tally.count(refusal.reason, self._now())
 
     async def _take(self, scope: Scope) -> bytes | Refusal:
@@ -165,3 +184,17 @@ async def _answer(send: Send, status: HTTPStatus, document: dict[str, Any]) -> N
     body = orjson.dumps(document)
     await send({"type": "http.response.start", "status": status.value, "headers": json_headers(body)})
     await send({"type": "http.response.body", "body": body})
+
+
+async def _send_metrics(send: Send, text: str) -> None:
+    body = text.encode()
+    headers = [*EVERY_ANSWER, (b"content-type", CONTENT_TYPE.encode()), (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": HTTPStatus.OK.value, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+def _is_local(scope: Scope) -> bool:
+    """Asked from this machine, and not through a proxy on it, which would say for whom."""
+    client = scope["client"]
+    is_forwarded = any(name in _FORWARDED for name, _ in scope["headers"])
+    return client is not None and client[0] in _LOOPBACK and not is_forwarded

@@ -23,6 +23,8 @@ from domain.events import FIELDS
 from domain.settings import Settings
 from services.click.app import ClickApp
 from services.click.catalogue import Catalogue
+from services.click.fleet import Fleet
+from services.click.gauges import ClickMetrics, Parts
 from services.click.inflight import InFlight
 from services.click.journal import SETTLED_WITHIN_SECONDS, JournalUnavailableError, LogJournal, LogWriter
 from services.click.protocol import ClickProtocol
@@ -58,12 +60,20 @@ def run_click_service(settings: Settings, report: Report) -> None:
     pattern = next(field.pattern for field in FIELDS if field.name == "server_id") or ""
     if not re.fullmatch(pattern, settings.server_id):
         raise SettingError(f"setting server_id is {settings.server_id!r}", f"text that matches {pattern}", "correct it")
+    with listen(settings.bind_address, settings.click_port, "click_port") as listener:
+        create_missing_tables(settings)
+        if settings.click_workers == 1:
+            run_worker(settings, listener, report)
+        else:
+            Fleet(settings, listener, run_worker, report).run()
+
+
+def run_worker(settings: Settings, listener: socket.socket, report: Report) -> None:
+    """Serves on a socket that may be shared, until SIGTERM or SIGINT."""
     with (
-        listen(settings.bind_address, settings.click_port, "click_port") as listener,
         writer_lock(settings, f"click-{settings.server_id}"),
         asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
     ):
-        create_missing_tables(settings)
         catalogue = Catalogue(settings)
         runner.run(_serve(settings, catalogue, listener, report))
 
@@ -107,6 +117,9 @@ class ClickProcess:
             tally=tally,
             now=now,
         )
+        parts = Parts(self._app, self._in_flight, self._spool, self._journal, self._shipper)
+        self._metrics = ClickMetrics(settings.spool_path, parts, now)
+        self._app.show_metrics(self._metrics.text)
         self._reporter = Reporter(settings, self._writer, self._accepted_until, tally, now)
         self._server = _Server(uvicorn_config(self._app))
 
@@ -190,6 +203,8 @@ class ClickProcess:
         trouble = _Trouble(self._report, "the log does not answer")
         while not await self._is_stopping_within(WATERMARK_SECONDS):
             self._tell_losses()
+            with suppress(OSError):  # a full disk hides these samples from the other processes, and costs no click
+                self._metrics.leave()
             try:
                 self._standing.keep(await self._reporter.send_watermark())
                 await self._reporter.send_ended_minutes()

@@ -61,6 +61,7 @@ class SpooledJournal:
         self._pending: deque[_Pending] = deque()
         self._is_ticking = False
         self.is_log_away = False
+        self.spooled_count = 0
 
     def log_is_back(self) -> None:
         """The log takes records again, and so clicks go to it."""
@@ -137,6 +138,7 @@ class SpooledJournal:
         """A disk that refuses leaves a click to the log, which may be back, unless it was given to it already."""
         error = settled.exception()
         if error is None:
+            self.spooled_count += 1
             click.durable.set_result(None)
             return
         click.is_spooled, click.is_spool_refused = False, True

@@ -29,6 +29,7 @@ UNITS = (
     "_ratio",
     "_seconds",
     "_version",
+    "_workers",
 )
 DESIGN_NUMBERS = {
     "clicks",
