@@ -34,6 +34,7 @@ class Shipper:
         self._topic = settings.clicks_topic
         self._ledger = settings.spool_path / LEDGER_FILE
         self._now = now
+        self._is_probing = False
         self.shipped_count = 0
 
     async def run(self, journal: SpooledJournal) -> None:
@@ -53,11 +54,13 @@ class Shipper:
     async def ship_batch(self) -> bool:
         """One batch, acknowledged and remembered; False if none was durable.
 
-        ``JournalUnavailableError`` if any record of it is not acknowledged: then all of it is sent again next time.
+        ``JournalUnavailableError`` if any record of it is not acknowledged: then all of it is sent again, its first
+        record alone until that is taken, so that a log that is away costs the service nothing.
         """
-        batch = await asyncio.to_thread(self._spool.read_batch)
+        batch = await asyncio.to_thread(self._spool.read_batch, 1 if self._is_probing else None)
         if batch is None:
             return False
+        self._is_probing = True
         written: list[asyncio.Future[None]] = []
         try:
             for click in batch.clicks:
@@ -67,6 +70,7 @@ class Shipper:
         for error in settled:
             if isinstance(error, BaseException):
                 raise error
+        self._is_probing = False
         await asyncio.to_thread(self._note, batch)
         self._spool.shipped(batch)
         return True

@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 
 import orjson
@@ -119,7 +120,7 @@ class Spool:
         self._queue.put(_Write(self._active, record, kept))
         return kept
 
-    def read_batch(self) -> Batch | None:
+    def read_batch(self, most_clicks: int | None = None) -> Batch | None:
         """The next clicks to ship, in order; None if no durable one is left. Reads the disk.
 
         ``IntegrityError`` if they are not what was written.
@@ -131,7 +132,7 @@ class Spool:
         with _path(self._folder, number).open("rb") as file:
             file.seek(start)
             data = file.read(min(BATCH_BYTES, durable - start))
-        found = list(decode(data))
+        found = list(islice(decode(data), most_clicks))
         if not found:
             raise IntegrityError(
                 f"spool segment {number} has changed on the disk at byte {start:,}",

@@ -83,7 +83,9 @@ def test_a_batch_that_is_not_acknowledged_whole_stays(settings: Settings) -> Non
         assert (world.spool.oldest_waiting, world.ledger()) == (AT, [])
         writer.is_failing = False
         assert await world.shipper.ship_batch()
-        assert writer.taken == [b"k0", b"k2", b"k0", b"k1", b"k2"]
+        assert writer.taken == [b"k0", b"k2", b"k0"], "after a failure the first record is tried alone"
+        assert await world.shipper.ship_batch()
+        assert writer.taken[3:] == [b"k1", b"k2"]
         assert world.spool.waiting_bytes == 0
         await world.spool.close()
 
