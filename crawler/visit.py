@@ -9,15 +9,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial
 from weakref import WeakValueDictionary
 
+from crawler.contents import contents_of
 from crawler.fetch import PAGE_LIMITS, Fetcher
 from crawler.frontier.database import Frontier, FrontierUnavailableError
 from crawler.frontier.leases import Completion, Failure, extend, fail, release, requested, start
+from crawler.frontier.outbox import Trace
 from crawler.frontier.requests import log_request
-from crawler.frontier.storing import Document, commit_page
+from crawler.frontier.storing import Document, Stored, commit_page
 from crawler.frontier.switches import set_crawl_delay
 from crawler.judging import (
     BODY_REASONS,
@@ -218,15 +221,15 @@ class Visit:
             self._lease.url, outcome.body, media_type, answer.content_type, answer.robots_tags, self._tools.token
         )
         parsed = await self._tools.parse(source)
+        contents = await asyncio.to_thread(contents_of, source, parsed, outcome.reason)
         content_hash = await asyncio.to_thread(self._tools.store.put, outcome.body)
-        title = parsed.page.title.replace("\0", "") if parsed.page else ""
-        document = Document(
-            answer.status, content_hash, len(outcome.body), media_type, outcome.reason, parsed.reason, title
-        )
+        size_bytes, title = len(outcome.body), contents.facts["title"]
+        document = Document(answer.status, content_hash, size_bytes, media_type, outcome.reason, parsed.reason, title)
         reason = outcome.reason if parsed.page else parsed.reason
         done = self._completion(reason, *kept_validators(outcome), detail=parsed.detail or None)
         links = list(followed_links(parsed.page)) if parsed.page else []
-        return await self._completed(done, document, links, "link")
+        keep_body = partial(self._tools.store.keep, content_hash, outcome.body)
+        return await self._completed(done, Stored(document, contents, keep_body), links, "link")
 
     def _completion(
         self, reason: str, etag: str | None, last_modified: str | None, detail: str | None = None
@@ -235,21 +238,19 @@ class Visit:
         next_in = None if planned is None else jittered(planned, self._tools.frontier.random.random())
         return Completion(reason, 0, next_in, etag, last_modified, detail)
 
-    async def _completed(
-        self, done: Completion, document: Document | None, targets: list[UrlIdentity], source: str
-    ) -> str:
+    async def _completed(self, done: Completion, stored: Stored | None, targets: list[UrlIdentity], source: str) -> str:
         candidates = candidates_of(self._lease, targets, source, self._tools.scope)
         async with self._committing:
             self._is_over = True
-            timed = Completion(**{**vars(done), "duration_micros": self._since_request_micros()})
-            added = await asyncio.to_thread(commit_page, self._tools.frontier, self._lease, timed, document, candidates)
+            timed = replace(done, duration_micros=self._since_request_micros(), trace=self._trace())
+            added = await asyncio.to_thread(commit_page, self._tools.frontier, self._lease, timed, stored, candidates)
         self._tools.added_count += sum(one.outcome == "added" for one in added)
         return done.reason
 
     async def _failed(self, failure: Failure) -> str:
         async with self._committing:
             self._is_over = True
-            await asyncio.to_thread(fail, self._tools.frontier, self._lease, failure)
+            await asyncio.to_thread(fail, self._tools.frontier, self._lease, replace(failure, trace=self._trace()))
         return failure.reason
 
     async def _released(self, reason: str) -> str:
@@ -275,6 +276,13 @@ class Visit:
                 except FrontierUnavailableError:
                     continue
                 limit.reschedule(asked_seconds + self._term_seconds)
+
+    def _trace(self) -> Trace | None:
+        """Of the request for the page itself, if there was one."""
+        made = self._last[0].request if self._last is not None else None
+        if made is None or made.url != self._lease.url or made.address is None:
+            return None
+        return Trace(to_unix_micros(made.started_at), to_unix_micros(made.ended_at), made.status, made.wire_bytes)
 
     def _since_request_micros(self) -> int:
         """Since the last request began, by the stopwatch."""

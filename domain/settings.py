@@ -83,6 +83,8 @@ class Settings:
         "registrable_domain", "how far links and redirects of a page are followed", None, CRAWL_SCOPES
     )
     crawl_revisit_hours: int = _setting(168, "until a page is fetched again; 0 fetches each once", (0, 87_600))
+    crawl_bodies_days: int = _setting(5, "how long a body is kept after it was last fetched", (1, 36_500))
+    crawl_documents_days: int = _setting(30, "how long documents, links and outcomes are kept", (1, 36_500))
     crawl_group: str = _setting("origin", "what a gap holds for: each origin, or their domain too", None, CRAWL_GROUPS)
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, func, select
@@ -15,6 +15,7 @@ from crawler.frontier.schema import (
     DELETIONS,
     ORIGIN_EVENTS,
     REFUSALS,
+    STAGE_COUNTS,
     SUPPRESSIONS,
     URL_EVENTS,
     URLS,
@@ -42,6 +43,8 @@ class OriginStatus(NamedTuple):
     claimable_at: int
     oldest_ready_at: int | None
     group: str | None
+    stage_counts: dict[str, dict[str, int]]
+    """By stage (fetch, parse, store, index) how often it ended with each reason."""
 
 
 class DomainStatus(NamedTuple):
@@ -107,6 +110,7 @@ def status_of(frontier: Frontier, name: str) -> DomainStatus:
             counts[origin_id][state] = count
             if state == "ready":
                 oldest[origin_id] = due_at
+        stages = _stage_counts(connection, ids)
         groups = BUCKETS.alias("groups")
         rows = connection.execute(
             select(BUCKETS, groups.c.key.label("group_key"))
@@ -114,7 +118,10 @@ def status_of(frontier: Frontier, name: str) -> DomainStatus:
             .where(BUCKETS.c.bucket_id.in_(ids))
             .order_by(BUCKETS.c.key)
         ).mappings()
-        origins = [_origin(row, counts[row["bucket_id"]], oldest.get(row["bucket_id"])) for row in rows]
+        origins = [
+            _origin(row, counts[row["bucket_id"]], oldest.get(row["bucket_id"]), stages[row["bucket_id"]])
+            for row in rows
+        ]
         stale = select(func.count()).select_from(URL_EVENTS).join(URLS, URLS.c.url_id == URL_EVENTS.c.url_id)
         is_stale_here = (URL_EVENTS.c.reason == STALE_COMMIT) & URLS.c.origin_id.in_(ids)
         stale_count = connection.execute(stale.where(is_stale_here)).scalar_one()
@@ -193,7 +200,17 @@ def _seconds(micros: int) -> int:
     return -(-micros // 1_000_000)
 
 
-def _origin(row: Mapping[Any, Any], counts: dict[str, int], oldest: int | None) -> OriginStatus:
+def _stage_counts(connection: Connection, ids: Sequence[int]) -> dict[int, dict[str, dict[str, int]]]:
+    found: dict[int, dict[str, dict[str, int]]] = {one: {} for one in ids}
+    of_them = STAGE_COUNTS.c.bucket_id.in_(ids)
+    for row in connection.execute(select(STAGE_COUNTS).where(of_them).order_by(STAGE_COUNTS.c.reason)):
+        found[row.bucket_id].setdefault(row.stage, {})[row.reason] = row.outcome_count
+    return found
+
+
+def _origin(
+    row: Mapping[Any, Any], counts: dict[str, int], oldest: int | None, stages: dict[str, dict[str, int]]
+) -> OriginStatus:
     return OriginStatus(
         origin=row["key"],
         switch=row["switch"],
@@ -207,6 +224,7 @@ def _origin(row: Mapping[Any, Any], counts: dict[str, int], oldest: int | None) 
         claimable_at=row["claimable_at"],
         oldest_ready_at=oldest,
         group=row["group_key"],
+        stage_counts=stages,
     )
 
 

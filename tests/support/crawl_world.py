@@ -65,6 +65,11 @@ class Crawl(FrontierWorld):
         assert len({row.url for row in rows}) == len(rows)
         return {row.url: row.title for row in rows}
 
+    def documents_left(self) -> list[str]:
+        """The URLs of documents, whatever became of their bodies."""
+        with self.frontier.reading() as connection:
+            return list(connection.execute(select(DOCUMENTS.c.url).order_by(DOCUMENTS.c.url)).scalars())
+
     def said(self, url: str) -> tuple[str | None, str]:
         """State and reason of a URL, as ``crawl why`` tells them."""
         told = why(self.frontier, normalise(url))
