@@ -103,6 +103,28 @@ def reparse(
                 warn(f"{one.fetch_date}: {one.missing_count:,} bodies are kept no longer; their rows stay")
 
 
+def near_duplicates(
+    day: Annotated[str, typer.Argument(metavar="DATE", help="Date of fetching, such as 2026-01-31.")],
+    bits: Annotated[int, typer.Option(min=0, max=3, help="In how many of 64 bits they may differ.")] = 3,
+    is_json: IsJson = False,
+) -> None:
+    """Label documents of a date that say nearly the same, in table near_duplicates; starts Spark."""
+    from spark_jobs.near_duplicates import NearDuplicatesParams, label_near_duplicates
+    from warehouse.spark.session import spark_session
+
+    settings = load_settings()
+    params = NearDuplicatesParams(_date("DATE", day), bits)
+    spark = spark_session(settings, "near-duplicates")
+    try:
+        done = label_near_duplicates(spark, settings, params)
+    finally:
+        spark.stop()
+    if is_json:
+        print_json(asdict(done))
+    else:
+        note(f"{done.fetch_date}: {done.row_count:,} documents by URL have {done.label_count:,} labels")
+
+
 def _date(name: str, text: str) -> date:
     try:
         return date.fromisoformat(text)

@@ -17,7 +17,7 @@ from crawler.urls import normalise
 from domain.buckets import from_unix_micros
 from domain.frontier import UrlIdentity
 from domain.settings import Settings
-from warehouse.crawl_rows import CRAWL_TABLES, LOCK_WAIT_SECONDS, append_rows, writing_crawl_tables
+from warehouse.crawl_rows import DELIVERED_TABLES, LOCK_WAIT_SECONDS, append_rows, writing_crawl_tables
 
 Row = dict[str, Any]
 
@@ -52,7 +52,7 @@ def relay(
     with writing_crawl_tables(settings, wait_seconds):
         while events := undelivered(frontier):
             rows = rows_of_events(events)
-            for table in CRAWL_TABLES:
+            for table in DELIVERED_TABLES:
                 append_rows(settings, table.name, rows[table.name])
                 after_step(table.name)
             acknowledge(frontier, [event.outbox_id for event in events])
@@ -68,7 +68,7 @@ def relay(
 
 def rows_of_events(events: Sequence[OutboxEvent]) -> dict[str, list[Row]]:
     """The rows of each table that tell of these events."""
-    rows: dict[str, list[Row]] = {table.name: [] for table in CRAWL_TABLES}
+    rows: dict[str, list[Row]] = {table.name: [] for table in DELIVERED_TABLES}
     for event in events:
         page = normalise(event.payload["url"])
         at = from_unix_micros(event.happened_at)

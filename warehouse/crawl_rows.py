@@ -1,4 +1,4 @@
-"""Writes the crawl's tables ``documents``, ``links`` and ``fetch_log``: appending, replacing a date, deleting pages.
+"""Writes the crawl's tables: appending, replacing a date, deleting pages.
 
 Belongs here: the commits, and the lock under which they are made. What the rows say is decided by the crawler; who
 reads them uses ``warehouse/crawl_documents.py``.
@@ -21,12 +21,13 @@ from warehouse.create import create_missing_tables
 from warehouse.layout import open_table
 from warehouse.locks import writer_lock
 from warehouse.schema import arrow_rows
-from warehouse.tables import DOCUMENTS, FETCH_LOG, LINKS, TABLES
+from warehouse.tables import DOCUMENTS, FETCH_LOG, LINKS, NEAR_DUPLICATES, TABLES
 
 CRAWL_LOCK = "crawl"
 """Held by whoever writes the crawl's tables: what was deleted for an opt-out is not delivered once more."""
-CRAWL_TABLES = (DOCUMENTS, LINKS, FETCH_LOG)
+DELIVERED_TABLES = (DOCUMENTS, LINKS, FETCH_LOG)
 """In the order in which they are written: an outcome is told after the document that it speaks of."""
+CRAWL_TABLES = (*DELIVERED_TABLES, NEAR_DUPLICATES)
 LOCK_WAIT_SECONDS = 60.0
 
 Rows = Sequence[Mapping[str, Any]]

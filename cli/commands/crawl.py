@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from cli.console import SECONDS_BETWEEN_LINES, note, out, print_json, print_table, warn
-from cli.crawl_tables import deliver, relay, reparse, retain
+from cli.crawl_tables import deliver, near_duplicates, relay, reparse, retain
 from cli.hours import instant
 from domain.buckets import format_utc, from_unix_micros, to_unix_micros
 from domain.class_shares import CLASS_SHARES, DEFAULT_CLASS
@@ -246,7 +246,7 @@ def receipt(
         raise typer.Exit(1)
 
 
-for command in (relay, retain, reparse):
+for command in (relay, retain, reparse, near_duplicates):
     app.command()(command)
 
 

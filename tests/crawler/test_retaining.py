@@ -90,12 +90,20 @@ def test_documents_go_everywhere_after_their_days(crawl: Crawl, store: BodyStore
     relay(crawl.frontier, settings)
     crawl.pass_seconds(4 * DAY_SECONDS)
     done = retained(crawl, store, settings)
-    assert (done.document_count, done.row_counts) == (1, {"documents": 1, "links": 1, "fetch_log": 1})
+    assert (done.document_count, done.row_counts) == (
+        1,
+        {"documents": 1, "links": 1, "fetch_log": 1, "near_duplicates": 0},
+    )
     assert crawl.documents_left() == [B]
     assert told(settings, "documents", "url") == [(B,)]
     steps = [(one.table_name, one.row_count, one.policy) for one in read_steps(settings) if one.state == "done"]
     assert steps == [(name, 1, "30 days") for name in ("documents", "links", "fetch_log")]
-    assert retained(crawl, store, settings).row_counts == {"documents": 0, "links": 0, "fetch_log": 0}
+    assert retained(crawl, store, settings).row_counts == {
+        "documents": 0,
+        "links": 0,
+        "fetch_log": 0,
+        "near_duplicates": 0,
+    }
 
 
 def test_bodies_are_not_kept_longer_than_documents(crawl: Crawl, store: BodyStore, tmp_path: Path) -> None:

@@ -22,8 +22,18 @@ NOW = datetime(2026, 6, 2, tzinfo=UTC)
 def test_a_date_goes_with_its_last_day_and_not_sooner(settings: Settings) -> None:
     append_rows(settings, "links", [row("links"), row("links", link_number=2)])
     too_soon = NOW - timedelta(microseconds=1)
-    assert retain_tables(settings, 30, "ann", lambda: too_soon) == {"documents": 0, "links": 0, "fetch_log": 0}
-    assert retain_tables(settings, 30, "ann", lambda: NOW) == {"documents": 0, "links": 2, "fetch_log": 0}
+    assert retain_tables(settings, 30, "ann", lambda: too_soon) == {
+        "documents": 0,
+        "links": 0,
+        "fetch_log": 0,
+        "near_duplicates": 0,
+    }
+    assert retain_tables(settings, 30, "ann", lambda: NOW) == {
+        "documents": 0,
+        "links": 2,
+        "fetch_log": 0,
+        "near_duplicates": 0,
+    }
     assert open_table(settings, "links").partitions() == []
 
 

@@ -68,7 +68,7 @@ def test_pages_are_deleted_by_every_kind_of_pattern(
     ]
     append_rows(settings, "documents", rows)
     assert delete_pages(settings, Suppression(1, kind, pattern)) == {
-        "documents": 5 - len(left), "links": 0, "fetch_log": 0,
+        "documents": 5 - len(left), "links": 0, "fetch_log": 0, "near_duplicates": 0,
     }  # fmt: skip
     assert events(settings) == left
 
@@ -78,4 +78,4 @@ def test_only_the_crawl_s_own_tables_are_made(tmp_path: Path) -> None:
     made = Settings(home=tmp_path / "home")
     with writing_crawl_tables(made):
         found = sorted(path.name for path in (made.home / "tables").iterdir())
-    assert found == ["documents", "fetch_log", "links"]
+    assert found == ["documents", "fetch_log", "links", "near_duplicates"]

@@ -18,6 +18,7 @@ from warehouse.tables.late_clicks import LATE_CLICKS
 from warehouse.tables.links import LINKS
 from warehouse.tables.live_clicks_minute import LIVE_CLICKS_MINUTE
 from warehouse.tables.logs import LOGS
+from warehouse.tables.near_duplicates import NEAR_DUPLICATES
 from warehouse.tables.period_closes import PERIOD_CLOSES
 from warehouse.tables.proposal_dismissals import PROPOSAL_DISMISSALS
 from warehouse.tables.publications import PUBLICATIONS
@@ -65,5 +66,6 @@ TABLES: dict[str, Table] = {
         DOCUMENTS,
         LINKS,
         FETCH_LOG,
+        NEAR_DUPLICATES,
     )
 }
