@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
+from typing import TypeVar
 from weakref import WeakValueDictionary
 
 from crawler.contents import contents_of
@@ -36,7 +37,9 @@ from crawler.outcomes import Answer, FetchLimits, FetchOutcome, Validators
 from crawler.parse import PageSource
 from crawler.parse_worker import ParseOutcome
 from crawler.reading import NO_VALIDATORS
+from crawler.replaying import Entry, failure_entry, page_entry, request_entry
 from crawler.robots import RobotsEntry, read_robots, unreadable_entry
+from crawler.spool import Spool
 from crawler.store import BodyStore
 from crawler.urls import normalise
 from domain.buckets import to_unix_micros
@@ -49,6 +52,11 @@ EXTENSIONS_COUNT = 3
 """How often a lease is extended within one term of it, so that one lost answer costs nothing."""
 MAX_ROBOTS_COUNT = 10_000
 """Origins whose robots.txt a worker keeps; the one that was read longest ago goes first."""
+
+
+SPOOLED = "spooled"
+"""How a lease ended whose result waits for the database."""
+Result = TypeVar("Result")
 
 
 class OriginClosedError(Exception):
@@ -74,6 +82,7 @@ class Tools:
     frontier: Frontier
     fetcher: Fetcher
     store: BodyStore
+    spool: Spool
     parse: Callable[[PageSource], Awaitable[ParseOutcome]]
     clock: Callable[[], datetime]
     token: str
@@ -182,7 +191,20 @@ class Visit:
     async def _log(self, started_at: datetime, ended_at: datetime, status: int | None) -> None:
         self._tools.request_count += 1
         row = RequestRow(to_unix_micros(started_at), to_unix_micros(ended_at), status)
-        await asyncio.to_thread(log_request, self._tools.frontier, self._lease, row)
+        log = partial(log_request, self._tools.frontier, self._lease, row)
+        await self._or_spooled(log, request_entry(self._lease, row))
+
+    async def _or_spooled(self, commit: Callable[[], Result], entry: Entry) -> Result | None:
+        """What the commit gives; None if the database is away and the entry is in the spool instead.
+
+        ``FrontierUnavailableError`` if there is no room for it either.
+        """
+        try:
+            return await asyncio.to_thread(commit)
+        except FrontierUnavailableError:
+            if await asyncio.to_thread(self._tools.spool.keep, entry, self._lease.priority):
+                return None
+            raise
 
     async def _robots_refusal(self, url: UrlIdentity) -> Failure | None:
         entry = await self._robots(url.origin)
@@ -243,15 +265,20 @@ class Visit:
         async with self._committing:
             self._is_over = True
             timed = replace(done, duration_micros=self._since_request_micros(), trace=self._trace())
-            added = await asyncio.to_thread(commit_page, self._tools.frontier, self._lease, timed, stored, candidates)
+            commit = partial(commit_page, self._tools.frontier, self._lease, timed, stored, candidates)
+            added = await self._or_spooled(commit, page_entry(self._lease, timed, stored, candidates))
+        if added is None:
+            return SPOOLED
         self._tools.added_count += sum(one.outcome == "added" for one in added)
         return done.reason
 
     async def _failed(self, failure: Failure) -> str:
         async with self._committing:
             self._is_over = True
-            await asyncio.to_thread(fail, self._tools.frontier, self._lease, replace(failure, trace=self._trace()))
-        return failure.reason
+            traced = replace(failure, trace=self._trace())
+            commit = partial(_failed, self._tools.frontier, self._lease, traced)
+            is_committed = await self._or_spooled(commit, failure_entry(self._lease, traced))
+        return failure.reason if is_committed else SPOOLED
 
     async def _released(self, reason: str) -> str:
         async with self._committing:
@@ -291,3 +318,8 @@ class Visit:
         made = self._last[0].request
         took = (made.ended_at - made.started_at) // timedelta(microseconds=1)
         return took + int((self._loop.time() - self._last[1]) * SECOND_MICROS)
+
+
+def _failed(frontier: Frontier, lease: Lease, failure: Failure) -> bool:
+    fail(frontier, lease, failure)
+    return True

@@ -51,7 +51,7 @@ class Crawl(FrontierWorld):
         list(add_urls(self.frontier, [Candidate(normalise(url), url, "seed") for url in urls], "ann"))
 
     async def run(self, *sites: HostileSite, stop: asyncio.Event | None = None, **fields: object) -> CrawlReceipt:
-        wanted = params("w1", frozenset(site.port for site in sites), **fields)
+        wanted = params("w1", frozenset(site.port for site in sites), self.bodies.parent, **fields)
         store = BodyStore(self.bodies, PAGE_LIMITS.decoded_bytes)
         stopping = stop or asyncio.Event()
         return await run_worker(self.frontier, store, wanted, now, stop=stopping, show=lambda _progress: None)
