@@ -17,9 +17,15 @@ def reconcile_hours(settings: Settings, params: ReconcileParams) -> ReconcileRec
     from warehouse.create import create_missing_tables  # noqa: PLC0415 - loads delta-rs
 
     create_missing_tables(settings)
-    wait_seconds = params.archive_wait_seconds
     with working("looking at the log and the archive"):
-        plans = plan(settings, params.hours, now(), archive_wait_seconds=wait_seconds, is_revising=params.is_revising)
+        plans = plan(
+            settings,
+            params.hours,
+            now(),
+            archive_wait_seconds=params.archive_wait_seconds,
+            is_revising=params.is_revising,
+            is_recounting_held=params.is_recounting_held,
+        )
     if all(one.action == "blocked" for one in plans):
         return receipt_of_waiting(settings, plans)
 

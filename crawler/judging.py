@@ -7,16 +7,20 @@ origin is ``crawler/frontier/leases.py``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from crawler.frontier.adding import Candidate
 from crawler.frontier.leases import Failure, FailureKind
-from crawler.outcomes import FetchOutcome, FetchReason, Validators
+from crawler.frontier.outbox import Trace
+from crawler.outcomes import FetchOutcome, FetchReason, RequestRecord, Validators
 from crawler.parse import Page
 from crawler.reading import KEPT_REASONS
 from crawler.robots import RobotsEntry
 from crawler.urls import normalise
+from domain.buckets import to_unix_micros
 from domain.crawl_states import MAX_DEPTH, Lease
 from domain.frontier import UrlIdentity
+from domain.listings import MOST_FEEDS_OF_PAGE
 from domain.politeness import SECOND_MICROS
 from domain.robots import RobotsVerdict
 
@@ -74,6 +78,13 @@ def is_dialled(outcome: FetchOutcome) -> bool:
     return outcome.request.address is not None or outcome.reason in TRANSIENT - NEVER_DIALLED
 
 
+def trace_of(made: RequestRecord) -> Trace | None:
+    """What is told of a request; None where nothing went out."""
+    if made.address is None:
+        return None
+    return Trace(to_unix_micros(made.started_at), to_unix_micros(made.ended_at), made.status, made.wire_bytes)
+
+
 def robots_failure(entry: RobotsEntry, verdict: RobotsVerdict, wait_micros: int) -> Failure:
     """What the frontier is told of a URL that robots.txt does not allow.
 
@@ -110,7 +121,14 @@ def candidates_of(lease: Lease, targets: Iterable[UrlIdentity], source: str, sco
 def followed_links(page: Page) -> Iterator[UrlIdentity]:
     """Links that a page lets us follow."""
     if not page.is_nofollow:
-        yield from (normalise(link.url) for link in page.links if not link.is_nofollow)
+        yield from (normalise(link.url) for link in page.links if not link.is_nofollow and link.kind != "feed")
+
+
+def followed_feeds(page: Page) -> Iterator[UrlIdentity]:
+    """Feeds that a page names and lets us follow, the first few of them."""
+    if not page.is_nofollow:
+        feeds = (normalise(link.url) for link in page.links if link.kind == "feed")
+        yield from islice(feeds, MOST_FEEDS_OF_PAGE)
 
 
 def kept_validators(outcome: FetchOutcome) -> tuple[str | None, str | None]:
@@ -135,3 +153,9 @@ def _text(value: bytes | None) -> str | None:
 
 def _bytes(value: str | None) -> bytes | None:
     return value.encode("utf-8") if value else None
+
+
+def page_candidates(lease: Lease, page: Page, scope: str) -> list[Candidate]:
+    """Everything that a page names for us: its links, and its feeds."""
+    links = candidates_of(lease, followed_links(page), "link", scope)
+    return links + candidates_of(lease, followed_feeds(page), "feed", scope)

@@ -26,11 +26,12 @@ MAX_LINKS_COUNT = 10_000
 """Of a page; the rest is counted and left out."""
 MAX_TITLE_CHARACTERS = 1_000
 HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
+FEED_TYPES = frozenset({"application/rss+xml", "application/atom+xml"})
 _UNREAD_TAGS = ["script", "style", "noscript", "template", "svg", "math"]
 _NOFOLLOW = frozenset({"nofollow", "none"})
 _NOINDEX = frozenset({"noindex", "none"})
 
-LinkKind = Literal["a", "area", "frame", "canonical", "alternate"]
+LinkKind = Literal["a", "area", "frame", "canonical", "alternate", "feed"]
 QuarantineReason = Literal["too_deep", "too_many_nodes", "too_many_attributes", "huge_attribute"]
 
 
@@ -178,7 +179,8 @@ def _links_of(parser: LexborHTMLParser, base: str) -> _Links:
         if "canonical" in relations:
             links.add(node.attributes.get("href"), base, "canonical", False)
         elif "alternate" in relations:
-            links.add(node.attributes.get("href"), base, "alternate", False)
+            is_feed = (node.attributes.get("type") or "").strip().lower() in FEED_TYPES
+            links.add(node.attributes.get("href"), base, "feed" if is_feed else "alternate", False)
     for node in parser.css("a[href], area[href]"):
         kind: LinkKind = "a" if node.tag == "a" else "area"
         links.add(node.attributes.get("href"), base, kind, "nofollow" in _words(node.attributes.get("rel")))

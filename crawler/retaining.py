@@ -36,8 +36,8 @@ def retain(
 ) -> Retained:
     """Deletes what has been kept for as long as the settings say, and cleans the tables up. Repeatable at any time.
 
-    A body stays while any document of the last days refers to it. ``SettingError`` if bodies were to be kept longer
-    than documents, ``WriterBusyError`` if another process writes the crawl's tables.
+    A body stays while any visit of the last days found it, or found its page unchanged. ``SettingError`` if bodies were
+    to be kept longer than documents, ``WriterBusyError`` if another process writes the crawl's tables.
     """
     check_actor(actor)
     body_days, document_days = settings.crawl_bodies_days, settings.crawl_documents_days

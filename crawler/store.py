@@ -35,6 +35,11 @@ def store_of(settings: Settings) -> BodyStore:
     return BodyStore(settings.bodies_path, FetchLimits().decoded_bytes)
 
 
+def hash_of(body: bytes) -> str:
+    """The name of a body in the store, and that by which a page is the same as before."""
+    return hashlib.sha256(body).hexdigest()
+
+
 class BodyStore:
     """Bodies in one folder, for any number of processes. All calls block for the disk."""
 
@@ -47,7 +52,7 @@ class BodyStore:
 
         ``IntegrityError`` if the disk gives back something else, ``OSError`` if it cannot be written.
         """
-        digest = hashlib.sha256(body).hexdigest()
+        digest = hash_of(body)
         path = self._path(digest)
         if not self._is_whole(digest):
             path.parent.mkdir(parents=True, exist_ok=True)

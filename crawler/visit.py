@@ -7,7 +7,7 @@ Belongs here: the order of the steps for one URL, and holding its lease meanwhil
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -17,36 +17,46 @@ from weakref import WeakValueDictionary
 
 from crawler.contents import contents_of
 from crawler.fetch import PAGE_LIMITS, Fetcher
+from crawler.frontier.adding import Candidate
+from crawler.frontier.budgets import is_allowed
 from crawler.frontier.database import Frontier, FrontierUnavailableError
+from crawler.frontier.discovery import add_under, commit_listing
 from crawler.frontier.leases import Completion, Failure, extend, fail, release, requested, start
 from crawler.frontier.outbox import Trace
 from crawler.frontier.requests import log_request
-from crawler.frontier.storing import Document, Stored, commit_page
+from crawler.frontier.storing import SOFT_404, Document, Stored, commit_page
 from crawler.frontier.switches import set_crawl_delay
 from crawler.judging import (
     BODY_REASONS,
     candidates_of,
     failure_of,
-    followed_links,
     is_dialled,
     kept_validators,
+    page_candidates,
     robots_failure,
-    validators_of,
+    trace_of,
 )
-from crawler.outcomes import Answer, FetchLimits, FetchOutcome, Validators
+from crawler.listing_visit import LISTING_LIMITS, listing_reason, sitemaps_of_robots, take_listing
+from crawler.outcomes import Answer, FetchLimits, FetchOutcome, RequestRecord, Validators
 from crawler.parse import PageSource
 from crawler.parse_worker import ParseOutcome
+from crawler.probing import is_probe_due, probed_url, read_missing_page
 from crawler.reading import NO_VALIDATORS
 from crawler.replaying import Entry, failure_entry, page_entry, request_entry
+from crawler.revisiting import asked_validators, change_of, proven_lie, without_body
 from crawler.robots import RobotsEntry, read_robots, unreadable_entry
+from crawler.robots_hops import ElsewhereError, RobotsAsks, StoppingError
 from crawler.spool import Spool
-from crawler.store import BodyStore
+from crawler.store import BodyStore, hash_of
 from crawler.urls import normalise
 from domain.buckets import to_unix_micros
 from domain.crawl_states import Lease, StaleLeaseError, Switch
 from domain.frontier import UrlIdentity
+from domain.listings import LISTING_SOURCES
 from domain.politeness import SECOND_MICROS, crawl_delay_micros, jittered
 from domain.receipts import RequestRow
+from domain.recrawl import Seen, after_visit, chance_of, next_interval
+from domain.soft_404 import is_missing_page
 
 EXTENSIONS_COUNT = 3
 """How often a lease is extended within one term of it, so that one lost answer costs nothing."""
@@ -67,14 +77,6 @@ class OriginClosedError(Exception):
         self.switch = switch
 
 
-class StoppingError(Exception):
-    """The worker was asked to stop before a request had started; the lease is released."""
-
-
-class ElsewhereError(Exception):
-    """A robots.txt leads to another origin, whose bucket this lease cannot spend."""
-
-
 @dataclass
 class Tools:
     """What visits of one worker share. ``robots`` is kept by origin; ``request_count`` counts what went out."""
@@ -87,8 +89,11 @@ class Tools:
     clock: Callable[[], datetime]
     token: str
     scope: str
-    revisit_micros: int | None
-    """Until a page is fetched again; None for never."""
+    revisits: Mapping[str, int]
+    """Microseconds, by class, until a page is usually fetched again; a class that is not in it fetches each once."""
+    unconditional_per_mille: int
+    longest_hop_seconds: float
+    """How long a robots.txt that moved is waited for, until another origin lets it be asked for."""
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     robots: dict[str, RobotsEntry] = field(default_factory=dict)
     reading_robots: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
@@ -109,6 +114,7 @@ class Visit:
         self._committing = asyncio.Lock()
         self._is_over = False
         self._last: tuple[FetchOutcome, float] | None = None
+        self._page_request: RequestRecord | None = None
 
     async def run(self) -> str:
         """The reason with which the lease ended; it is committed, released, or somebody else's.
@@ -144,16 +150,23 @@ class Visit:
         if refusal is not None:
             return await self._failed(refusal)
         await self.admit(url)
-        outcome = await self.fetch(url, validators_of(self._lease))
+        asked = asked_validators(self._lease, self._tools.unconditional_per_mille)
+        is_listing = self._lease.source in LISTING_SOURCES
+        outcome = await self.fetch(url, asked, LISTING_LIMITS if is_listing else PAGE_LIMITS)
+        self._page_request = outcome.request
         if outcome.answer is not None and outcome.reason in BODY_REASONS:
-            return await self._page(outcome, outcome.answer)
+            if is_listing:
+                return await self._listing(outcome)
+            return await self._page(url, outcome, outcome.answer, asked != NO_VALIDATORS)
         if outcome.reason == "not_modified":
-            done = self._completion("not_modified", self._lease.etag, self._lease.last_modified)
-            return await self._completed(done, None, [], "")
+            seen = after_visit(self._lease.seen, self._lease.claimed_at, None, is_unmodified=True)
+            done = self._completion("not_modified", seen, (self._lease.etag, self._lease.last_modified))
+            return await self._completed(done, None, [])
         if outcome.answer is not None and outcome.answer.redirect_to is not None:
             target = outcome.answer.redirect_to
-            done = self._completion("redirected", None, None, detail=f"to {target.url}")
-            return await self._completed(done, None, [target], "redirect")
+            done = self._completion("redirected", without_body(self._lease), detail=f"to {target.url}")
+            source = self._lease.source if is_listing else "redirect"
+            return await self._completed(done, None, candidates_of(self._lease, [target], source, self._tools.scope))
         return await self._failed(failure_of(outcome, self._lease.attempt_count, self._since_request_micros()))
 
     async def admit(self, url: UrlIdentity) -> None:
@@ -224,8 +237,9 @@ class Visit:
             kept = tools.robots.get(origin)
             if kept is not None and tools.clock() < kept.expires_at:
                 return kept
+            asks = RobotsAsks(self, tools, self._lease)
             try:
-                entry = await read_robots(self, origin, kept, self.admit)
+                entry = await read_robots(asks, origin, kept, asks.admit)
             except ElsewhereError as error:
                 entry = unreadable_entry(origin, kept, f"redirected to {error}", tools.clock())
             if self._last is not None and is_dialled(self._last[0]):
@@ -235,9 +249,13 @@ class Visit:
                     tools.robots.pop(next(iter(tools.robots)))
                 delay = crawl_delay_micros(entry.crawl_delay_seconds(tools.token))
                 await asyncio.to_thread(set_crawl_delay, tools.frontier, origin, delay, self._lease.owner)
+                if entry.state == "parsed" and entry.file is not None and entry.file.sitemaps:
+                    named = sitemaps_of_robots(self._lease, entry.file.sitemaps, tools.scope)
+                    added = await asyncio.to_thread(add_under, tools.frontier, self._lease, named)
+                    tools.added_count += sum(one.outcome == "added" for one in added)
             return entry
 
-    async def _page(self, outcome: FetchOutcome, answer: Answer) -> str:
+    async def _page(self, url: UrlIdentity, outcome: FetchOutcome, answer: Answer, is_conditional: bool) -> str:
         media_type = answer.media_type or "text/plain"
         source = PageSource(
             self._lease.url, outcome.body, media_type, answer.content_type, answer.robots_tags, self._tools.token
@@ -245,23 +263,74 @@ class Visit:
         parsed = await self._tools.parse(source)
         contents = await asyncio.to_thread(contents_of, source, parsed, outcome.reason)
         content_hash = await asyncio.to_thread(self._tools.store.put, outcome.body)
+        content_hash = await asyncio.to_thread(hash_of, outcome.body)
+        change = change_of(self._lease, outcome, content_hash)
+        lie = missing_page = None
+        with suppress(FrontierUnavailableError):  # what takes one request more can be found out another time
+            if change == "changed":
+                lie = await proven_lie(self, self.admit, self._lease, outcome, is_conditional)
+            if parsed.page and is_probe_due(self._lease):
+                missing_page = await self._missing_page(url)
+        if parsed.page and await self._is_soft_404(missing_page or self._lease.missing_page, parsed.page.text):
+            gone = self._completion(SOFT_404, without_body(self._lease))
+            return await self._completed(replace(gone, missing_page=missing_page), None, [])
+        done = self._completion(
+            ("unchanged" if change == "unchanged" else outcome.reason) if parsed.page else parsed.reason,
+            after_visit(self._lease.seen, self._lease.claimed_at, content_hash if outcome.is_complete else None),
+            kept_validators(outcome),
+            parsed.detail or None,
+        )
+        done = replace(done, lie=lie, missing_page=missing_page)
+        candidates = page_candidates(self._lease, parsed.page, self._tools.scope) if parsed.page else []
+        contents = await asyncio.to_thread(contents_of, source, parsed, outcome.reason)
+        await asyncio.to_thread(self._tools.store.put, outcome.body)
         size_bytes, title = len(outcome.body), contents.facts["title"]
         document = Document(answer.status, content_hash, size_bytes, media_type, outcome.reason, parsed.reason, title)
-        reason = outcome.reason if parsed.page else parsed.reason
-        done = self._completion(reason, *kept_validators(outcome), detail=parsed.detail or None)
-        links = list(followed_links(parsed.page)) if parsed.page else []
         keep_body = partial(self._tools.store.keep, content_hash, outcome.body)
-        return await self._completed(done, Stored(document, contents, keep_body), links, "link")
+        return await self._completed(done, Stored(document, contents, keep_body, change != "unchanged"), candidates)
+
+    async def _listing(self, outcome: FetchOutcome) -> str:
+        """A sitemap or feed: its entries become candidates, it is no document."""
+        content_hash = await asyncio.to_thread(hash_of, outcome.body)
+        is_known = change_of(self._lease, outcome, content_hash) == "unchanged"
+        taken = await take_listing(self._tools.frontier, self._lease, outcome, self._tools.scope, is_known)
+        self._tools.added_count += taken.added_count
+        seen = after_visit(self._lease.seen, self._lease.claimed_at, content_hash if outcome.is_complete else None)
+        done = self._completion(listing_reason(taken.listing, outcome), seen, kept_validators(outcome))
+        async with self._committing:
+            self._is_over = True
+            timed = replace(done, duration_micros=self._since_request_micros(), trace=self._trace())
+            await asyncio.to_thread(commit_listing, self._tools.frontier, self._lease, timed, taken)
+        return done.reason
+
+    async def _missing_page(self, url: UrlIdentity) -> str | None:
+        probe = probed_url(self._lease)
+        entry = await self._robots(url.origin)
+        if not entry.verdict(probe, self._tools.token, self._tools.clock()).is_allowed:
+            return None
+        await self.admit(probe)
+        return await read_missing_page(self, probe, self._tools.token, self._tools.parse)
+
+    async def _is_soft_404(self, missing_page: str | None, text: str) -> bool:
+        if not self._lease.depth or not is_missing_page(missing_page, text, self._lease.url):
+            return False
+        return not await asyncio.to_thread(is_allowed, self._tools.frontier, self._lease.bucket_id, SOFT_404)
 
     def _completion(
-        self, reason: str, etag: str | None, last_modified: str | None, detail: str | None = None
+        self,
+        reason: str,
+        seen: Seen,
+        validators: tuple[str | None, str | None] = (None, None),
+        detail: str | None = None,
     ) -> Completion:
-        planned = self._tools.revisit_micros
-        next_in = None if planned is None else jittered(planned, self._tools.frontier.random.random())
-        return Completion(reason, 0, next_in, etag, last_modified, detail)
+        usual = self._tools.revisits.get(self._lease.class_name)
+        if usual is None:
+            return Completion(reason, 0, None, *validators, detail, seen=seen)
+        interval = next_interval(seen, usual)
+        next_in = jittered(interval, chance_of(self._lease.url, self._lease.fence))
+        return Completion(reason, 0, next_in, *validators, detail, seen=seen._replace(interval_micros=interval))
 
-    async def _completed(self, done: Completion, stored: Stored | None, targets: list[UrlIdentity], source: str) -> str:
-        candidates = candidates_of(self._lease, targets, source, self._tools.scope)
+    async def _completed(self, done: Completion, stored: Stored | None, candidates: list[Candidate]) -> str:
         async with self._committing:
             self._is_over = True
             timed = replace(done, duration_micros=self._since_request_micros(), trace=self._trace())
@@ -305,11 +374,8 @@ class Visit:
                 limit.reschedule(asked_seconds + self._term_seconds)
 
     def _trace(self) -> Trace | None:
-        """Of the request for the page itself, if there was one."""
-        made = self._last[0].request if self._last is not None else None
-        if made is None or made.url != self._lease.url or made.address is None:
-            return None
-        return Trace(to_unix_micros(made.started_at), to_unix_micros(made.ended_at), made.status, made.wire_bytes)
+        """Of the request for the page itself, if there was one; others for it may have been made before and after."""
+        return None if self._page_request is None else trace_of(self._page_request)
 
     def _since_request_micros(self) -> int:
         """Since the last request began, by the stopwatch."""

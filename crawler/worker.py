@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -18,6 +18,7 @@ from crawler.egress import EgressGuard, EgressPolicy, policy_from
 from crawler.fetch import Agent, Fetcher
 from crawler.frontier.claims import MOST_CLAIMS, Claimer
 from crawler.frontier.database import Frontier, FrontierUnavailableError
+from crawler.frontier.discovery import watch_discovery
 from crawler.frontier.reading import Pending, pending
 from crawler.frontier.sweeping import SWEEP_SECONDS, sweep
 from crawler.names import Names
@@ -32,6 +33,8 @@ from domain.settings import Settings
 
 STOP_SECONDS = 20.0
 """How long requests in flight may take to end once a stop was asked for."""
+LONGEST_HOP_SECONDS = 30.0
+"""How long a robots.txt may wait for a slot and a gap of another origin that it moved to."""
 LONGEST_NAP_SECONDS = 1.0
 SHORTEST_NAP_SECONDS = 0.02
 FIRST_AWAY_SECONDS, LONGEST_AWAY_SECONDS = 1.0, 60.0
@@ -48,10 +51,13 @@ class WorkerParams:
     agent: Agent
     egress: EgressPolicy
     scope: str
-    revisit_micros: int | None
+    revisits: Mapping[str, int]
     most_in_hand: int
     spool_folder: Path
     spool_bytes: int
+    unconditional_per_mille: int = 0
+    discovery_window_micros: int = 24 * HOUR_MICROS
+    longest_hop_seconds: float = LONGEST_HOP_SECONDS
     is_until_idle: bool = False
     stop_seconds: float = STOP_SECONDS
 
@@ -87,16 +93,23 @@ Show = Callable[[Progress], None]
 
 def params_from(settings: Settings, owner: str, most_in_hand: int, is_until_idle: bool) -> WorkerParams:
     """What settings say; ``SettingError`` names what is wrong, before anything is claimed."""
-    hours = settings.crawl_revisit_hours
+    hours = {
+        "news": settings.crawl_news_revisit_hours,
+        "landing": settings.crawl_landing_revisit_hours,
+        "general": settings.crawl_revisit_hours,
+        "documentation": settings.crawl_documentation_revisit_hours,
+    }
     return WorkerParams(
         owner=owner,
         agent=Agent(settings.crawl_agent, settings.crawl_contact_url),
         egress=policy_from(settings.crawl_ports, settings.crawl_test_networks),
         scope=settings.crawl_scope,
-        revisit_micros=hours * HOUR_MICROS if hours else None,
+        revisits={name: usual * HOUR_MICROS for name, usual in hours.items() if usual},
         most_in_hand=most_in_hand,
         spool_folder=settings.crawl_spool_path,
         spool_bytes=settings.crawl_spool_mib * MIB,
+        unconditional_per_mille=settings.crawl_unconditional_per_mille,
+        discovery_window_micros=settings.crawl_discovery_window_hours * HOUR_MICROS,
         is_until_idle=is_until_idle,
     )
 
@@ -154,7 +167,9 @@ async def _tools(
                 clock,
                 params.agent.token,
                 params.scope,
-                params.revisit_micros,
+                params.revisits,
+                params.unconditional_per_mille,
+                params.longest_hop_seconds,
                 stop,
             )
 
@@ -168,7 +183,7 @@ class _Worker:
         self._loop = asyncio.get_running_loop()
         self._in_hand: set[asyncio.Task[str]] = set()
         self._errors: list[BaseException] = []
-        self._swept_seconds = self._loop.time()
+        self._swept_seconds = self._loop.time() - SWEEP_SECONDS
         self._away_seconds = 0.0
         self._back_at_seconds = 0.0
         self.progress = Progress()
@@ -234,6 +249,7 @@ class _Worker:
         if self._loop.time() - self._swept_seconds >= SWEEP_SECONDS:
             self._swept_seconds = self._loop.time()
             await asyncio.to_thread(sweep, self._tools.frontier, self._params.owner)
+            await asyncio.to_thread(watch_discovery, self._tools.frontier, self._params.discovery_window_micros)
 
     def _collect(self) -> None:
         done = {task for task in self._in_hand if task.done()}

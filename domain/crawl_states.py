@@ -8,7 +8,9 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple, get_args
 
+from domain.class_shares import DEFAULT_CLASS
 from domain.errors import TallystickError, UsageError
+from domain.recrawl import Seen
 
 State = Literal["ready", "waiting", "leased", "done", "failed", "refused", "suppressed"]
 """``ready`` may be claimed as soon as its origin allows; ``waiting`` until its time comes; ``done`` was fetched and is
@@ -27,6 +29,8 @@ PRIORITY_STEP_MICROS = 60_000_000
 """Aging: a URL of priority p comes before one of priority 0 that is due up to p minutes earlier, and never before one
 that has waited longer; so nothing starves."""
 MAX_DEPTH = 1_000
+ROBOTS_HOP = "robots_hop"
+"""Source of a URL to which the robots.txt of another origin leads; between its leases it is ``done``."""
 _REASON = re.compile(r"[a-z][a-z0-9_]{0,63}", re.ASCII)
 
 
@@ -51,6 +55,14 @@ class Lease(NamedTuple):
     attempt_count: int
     etag: str | None
     last_modified: str | None
+    source: str = "seed"
+    class_name: str = DEFAULT_CLASS
+    claimed_at: int = 0
+    seen: Seen = Seen()
+    is_distrusted: bool = False
+    """Whether validators of its origin have been caught lying."""
+    missing_page: str | None = None
+    """What its origin answers for a path that does not exist; None if nobody has looked."""
 
 
 class Permission(NamedTuple):

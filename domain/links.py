@@ -1,4 +1,4 @@
-"""The text of a click link: its four parameters, read strictly and written one way.
+"""The text of a click link: its parameters, read strictly and written one way.
 
 Belongs here: the query string in and out. Does not belong here: whether the signature holds (``domain/signing.py``)
 and which HTTP status a fault becomes (``services/click``).
@@ -49,6 +49,9 @@ _PARAMETERS = {
         f"{SIGNATURE_CHARACTERS} characters of base64url",
     ),
 }
+_OPTIONAL_PARAMETERS = {
+    "exp": _Parameter(11, re.compile(rb"[1-9][0-9]*"), "a Unix time in seconds, without leading zeros"),
+}
 _ESCAPE = re.compile(rb"%([0-9A-Fa-f]{2})")
 
 
@@ -63,7 +66,7 @@ def parse_link(query: bytes) -> SignedLink | LinkFault:
     for part in query.split(b"&"):
         raw_name, _, raw_value = part.partition(b"=")
         name = _unescaped(raw_name).decode("latin-1")
-        if name not in _PARAMETERS:
+        if name not in _PARAMETERS and name not in _OPTIONAL_PARAMETERS:
             continue
         if name in values:
             return LinkFault("repeated_parameter", name, f"{name} once")
@@ -73,11 +76,13 @@ def parse_link(query: bytes) -> SignedLink | LinkFault:
         ad_id=int(values["ad"]),
         key_id=values["kid"].decode(),
         signature=values["sig"].decode(),
+        expires_seconds=int(values["exp"]) if "exp" in values else None,
     )
 
 
 def _fault_in(values: dict[str, bytes]) -> LinkFault | None:
-    for name, parameter in _PARAMETERS.items():
+    given = {name: parameter for name, parameter in _OPTIONAL_PARAMETERS.items() if name in values}
+    for name, parameter in (_PARAMETERS | given).items():
         value = values.get(name)
         if not value:
             return LinkFault("missing_parameter", name, parameter.expected)
@@ -95,4 +100,7 @@ def _unescaped(text: bytes) -> bytes:
 
 def link_query(link: SignedLink) -> str:
     """The query string of a link, in the order in which the documents show it."""
-    return urlencode({"imp": link.impression_id, "ad": link.ad_id, "kid": link.key_id, "sig": link.signature})
+    parameters: dict[str, str | int] = {"imp": link.impression_id, "ad": link.ad_id, "kid": link.key_id}
+    if link.expires_seconds is not None:
+        parameters["exp"] = link.expires_seconds
+    return urlencode(parameters | {"sig": link.signature})

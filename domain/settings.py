@@ -55,6 +55,9 @@ class Settings:
     late_revisions: str = _setting(
         "apply", "whether the hourly schedule applies revisions for late clicks, or only a person", None, LATE_REVISIONS
     )
+    quality_calendar: str = _setting("", "file of holidays and launches that explain drift, see docs/quality.md")
+    quality_zone: str = _setting("UTC", "time zone whose clocks most visitors live by")
+    quality_level_days: int = _setting(7, "a new level of clicks that lasts is usual after this", (7, 28))
     spark_master: str = _setting("local[2]", "where Spark runs")
     spark_driver_heap_mib: int = _setting(1_200, "heap of a Spark driver", (512, 262_144))
     shuffle_partitions: int = _setting(4, "Spark shuffle partitions; frozen into a checkpoint", (1, 10_000))
@@ -66,6 +69,12 @@ class Settings:
     dagster_port: int = _setting(18300, "port of the Dagster page", PORTS)
     bind_address: str = _setting("127.0.0.1", "address the services listen on")
     server_id: str = _setting("edge-1", "name of this click server")
+    click_workers: int = _setting(1, "processes of the click service on its port, each a server of its own", (1, 256))
+    trusted_proxies: str = _setting("", "networks whose X-Forwarded-For and country header are believed, with commas")
+    country_header: str = _setting("", "header in which a trusted proxy names the visitor's country")
+    geoip_file: str = _setting("", "database of countries in MaxMind's format; empty: none")
+    log_budget_ms: int = _setting(80, "a click that the log takes longer for goes to the spool too", (10, 5_000))
+    spool_limit_mib: int = _setting(1_024, "most that waits in the spool of a click server", (1, 1_048_576))
     head_target: str = _setting("", "where heads of the ledgers are kept: a folder, or s3://bucket/prefix")
     head_retention_days: int = _setting(0, "how long an object store locks a kept head; 0 locks none", (0, 36_500))
     ads_file: str = _setting("", "catalogue of ads (JSON lines) for the ads snapshot; empty means home/ads.jsonl")
@@ -82,7 +91,32 @@ class Settings:
     crawl_scope: str = _setting(
         "registrable_domain", "how far links and redirects of a page are followed", None, CRAWL_SCOPES
     )
-    crawl_revisit_hours: int = _setting(168, "until a page is fetched again; 0 fetches each once", (0, 87_600))
+    crawl_revisit_hours: int = _setting(
+        168, "usually until a page of class general is fetched again; 0 fetches each once", (0, 87_600)
+    )
+    crawl_news_revisit_hours: int = _setting(1, "the same for class news", (0, 87_600))
+    crawl_landing_revisit_hours: int = _setting(24, "the same for class landing", (0, 87_600))
+    crawl_documentation_revisit_hours: int = _setting(720, "the same for class documentation", (0, 87_600))
+    crawl_discovery_per_mille: int = _setting(
+        250, "share of claims reserved for URLs that were never fetched", (0, 1_000)
+    )
+    crawl_unconditional_per_mille: int = _setting(
+        50, "share of visits that ask without validators, to find origins whose validators lie", (0, 1_000)
+    )
+    crawl_discovery_window_hours: int = _setting(
+        24, "an alert where sitemaps or feeds were read and no URL was new for so long", (1, 8_760)
+    )
+    crawl_depth_count: int = _setting(50, "links from a seed to a URL; deeper ones are cut", (0, 1_000))
+    crawl_origin_urls_count: int = _setting(100_000, "URLs of an origin; more are cut", (1, 1_000_000_000))
+    crawl_prefix_urls_count: int = _setting(
+        20_000, "URLs of an origin under one path of two segments; more are cut", (1, 1_000_000_000)
+    )
+    crawl_facet_urls_count: int = _setting(
+        2_000, "URLs of a path with two query keys or more; more are cut", (1, 1_000_000_000)
+    )
+    crawl_query_values_count: int = _setting(
+        10_000, "different values of a query key of a path; more are cut", (1, 1_000_000_000)
+    )
     crawl_spool_mib: int = _setting(64, "results a worker keeps on disk while the frontier is away", (1, 65_536))
     crawl_bodies_days: int = _setting(5, "how long a body is kept after it was last fetched", (1, 36_500))
     crawl_documents_days: int = _setting(30, "how long documents, links and outcomes are kept", (1, 36_500))
@@ -111,6 +145,19 @@ class Settings:
     @property
     def crawl_spool_path(self) -> Path:
         return self.home / "crawl-spool"
+
+    @property
+    def spool_path(self) -> Path:
+        """Of this click server."""
+        return self.home / "spool" / self.server_id
+
+    @property
+    def log_budget_seconds(self) -> float:
+        return self.log_budget_ms / 1_000
+
+    @property
+    def spool_limit_bytes(self) -> int:
+        return self.spool_limit_mib * 1024 * 1024
 
     @property
     def bodies_path(self) -> Path:

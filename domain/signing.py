@@ -18,6 +18,8 @@ from domain.errors import UsageError
 
 SCHEME = "tallystick-click-1"
 """First line of the signed bytes, so that a signature made for anything else is never one of a click."""
+EXPIRING_SCHEME = "tallystick-click-2"
+"""The same of a link that carries its own end."""
 
 _KEY_ID = re.compile(r"[A-Za-z0-9_-]{1,32}\Z")
 SECRET_BYTES = 32
@@ -26,16 +28,18 @@ SECRET_BYTES = 32
 SIGNATURE_CHARACTERS = 43
 """32 bytes in base64url without padding: no character that a proxy would encode again."""
 
-SignatureFault = Literal["unknown_key", "expired_key", "bad_signature"]
+SignatureFault = Literal["unknown_key", "expired_key", "bad_signature", "expired_link"]
 
 
-def canonical_bytes(key_id: str, impression_id: str, ad_id: int) -> bytes:
-    """What is signed: the decoded values in a fixed order, one a line.
+def canonical_bytes(key_id: str, impression_id: str, ad_id: int, expires_seconds: int | None = None) -> bytes:
+    """What is signed: the decoded values in a fixed order, one a line; the end of the link, if it has one, last.
 
     Neither the order of the parameters nor their percent-encoding matters. No value may hold a line feed, which
     ``domain/links.py`` guarantees for all it reads, so two different links never share these bytes.
     """
-    return f"{SCHEME}\n{key_id}\n{impression_id}\n{ad_id}".encode()
+    if expires_seconds is None:
+        return f"{SCHEME}\n{key_id}\n{impression_id}\n{ad_id}".encode()
+    return f"{EXPIRING_SCHEME}\n{key_id}\n{impression_id}\n{ad_id}\n{expires_seconds}".encode()
 
 
 @dataclass(frozen=True)
@@ -52,20 +56,25 @@ class SigningKey:
         if len(self.secret) != SECRET_BYTES:
             raise UsageError(f"key {self.key_id} of {len(self.secret)} bytes", f"{SECRET_BYTES} bytes", "make another")
 
-    def signature(self, impression_id: str, ad_id: int) -> str:
+    def signature(self, impression_id: str, ad_id: int, expires_seconds: int | None = None) -> str:
         """base64url, unpadded, of HMAC-SHA256 over the canonical bytes."""
-        digest = hmac.digest(self.secret, canonical_bytes(self.key_id, impression_id, ad_id), hashlib.sha256)
+        signed = canonical_bytes(self.key_id, impression_id, ad_id, expires_seconds)
+        digest = hmac.digest(self.secret, signed, hashlib.sha256)
         return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
 
 @dataclass(frozen=True)
 class SignedLink:
-    """What a click link carries; nothing of it is trusted before ``KeyRing.fault_of`` found no fault."""
+    """What a click link carries; nothing of it is trusted before ``KeyRing.fault_of`` found no fault.
+
+    ``expires_seconds``: Unix time from which on the link is refused; None for one without an end.
+    """
 
     impression_id: str
     ad_id: int
     key_id: str
     signature: str
+    expires_seconds: int | None = None
 
 
 @dataclass(frozen=True)
@@ -80,10 +89,11 @@ class KeyRing:
         if not any(key.accepted_until is None for key in self.keys):
             raise UsageError("no key that may sign", "at least one key without a term", "add one")
 
-    def sign(self, impression_id: str, ad_id: int) -> SignedLink:
+    def sign(self, impression_id: str, ad_id: int, expires_seconds: int | None = None) -> SignedLink:
         """A link signed with the newest key."""
         key = next(key for key in reversed(self.keys) if key.accepted_until is None)
-        return SignedLink(impression_id, ad_id, key.key_id, key.signature(impression_id, ad_id))
+        signature = key.signature(impression_id, ad_id, expires_seconds)
+        return SignedLink(impression_id, ad_id, key.key_id, signature, expires_seconds)
 
     def fault_of(self, link: SignedLink, at: datetime) -> SignatureFault | None:
         """Why the link is refused at this instant; None where its signature holds.
@@ -94,11 +104,13 @@ class KeyRing:
         key = next((key for key in self.keys if key.key_id == link.key_id), None)
         if key is None:
             return "unknown_key"
-        expected = key.signature(link.impression_id, link.ad_id)
+        expected = key.signature(link.impression_id, link.ad_id, link.expires_seconds)
         if not hmac.compare_digest(expected.encode(), link.signature.encode()):
             return "bad_signature"
         if key.accepted_until is not None and at >= key.accepted_until:
             return "expired_key"
+        if link.expires_seconds is not None and at.timestamp() >= link.expires_seconds:
+            return "expired_link"
         return None
 
     def rotated(self, key: SigningKey, at: datetime, term: timedelta) -> KeyRing:

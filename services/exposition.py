@@ -7,16 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 @dataclass(frozen=True)
 class Gauge:
-    """A value that goes up and down. The name ends in its unit, or says what is counted; ``meaning`` is one line."""
+    """A value that goes up and down, or, as a counter, only up. The name ends in its unit, or says what is counted, a
+    counter's in ``_total``; ``meaning`` is one line."""
 
     name: str
     meaning: str
+    kind: Literal["gauge", "counter"] = "gauge"
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,7 @@ def exposition(samples: Iterable[Sample]) -> str:
     for sample in samples:
         lines_of.setdefault(sample.gauge, []).append(f"{sample.gauge.name}{_labels(sample.labels)} {sample.value!r}")
     return "".join(
-        f"# HELP {gauge.name} {gauge.meaning}\n# TYPE {gauge.name} gauge\n" + "\n".join(lines) + "\n"
+        f"# HELP {gauge.name} {gauge.meaning}\n# TYPE {gauge.name} {gauge.kind}\n" + "\n".join(lines) + "\n"
         for gauge, lines in lines_of.items()
     )
 

@@ -28,6 +28,7 @@ class ReconcileParams:
     """Hours ``[first_hour, end)``, UTC; who asks; how long a running archive may take to reach the end of the log.
 
     With a reason and a case, sealed hours are counted again as they would be today, and sealed anew if that differs.
+    ``is_recounting_held``: hours that quality held back are counted and judged again, as after a repair of the data.
     """
 
     first_hour: datetime
@@ -36,6 +37,7 @@ class ReconcileParams:
     archive_wait_seconds: int = ARCHIVE_WAIT_SECONDS
     reason: str = ""
     case_id: str = ""
+    is_recounting_held: bool = False
 
     def __post_init__(self) -> None:
         for name, at in (("first hour", self.first_hour), ("end", self.end)):

@@ -22,6 +22,7 @@ from domain.seals import Seal, current_seals
 from domain.settings import Settings
 from quality.slices import Range, in_hours
 from spark_jobs.params import HourPlan, ReconcileReceipt, receipt_of_plan
+from spark_jobs.quality_gate import held_hours
 from spark_jobs.reconcile_archive import ArchiveFindings, look_through_archive
 from spark_jobs.reconcile_log import BrokerLog, ClickLog, LogEnds
 from spark_jobs.stream_params import LOCK as STREAM_LOCK
@@ -35,6 +36,7 @@ from warehouse.publications import latest_publication
 from warehouse.seals import read_seals
 
 POLL_SECONDS = 0.5
+SEALED_NEXT = frozenset({"seal", "revise"})
 COUNTED_AGAIN = frozenset({"verify", "revise"})
 """What is done with a sealed hour that needs its raw clicks."""
 
@@ -68,6 +70,7 @@ def plan(
     archive_wait_seconds: float = 0,
     *,
     is_revising: bool = False,
+    is_recounting_held: bool = False,
 ) -> list[HourPlan]:
     """What is to be done with each hour, in their order. Reads only; the log is asked only if an hour is to be sealed.
 
@@ -76,7 +79,8 @@ def plan(
     read. ``TopicRecreatedError`` if the log is not the one that was archived, ``LogUnavailableError`` if no broker
     answers, ``PeriodClosedError`` if hours are to be revised and one lies in a closed period. An hour of a closed
     period is never sealed; one that is sealed there is verified. A sealed hour is not counted again after retention
-    deleted raw clicks that it rests on.
+    deleted raw clicks that it rests on. An hour whose newest attempt quality holds back is counted again only if
+    ``is_recounting_held``.
     """
     closed = read_closed(settings)
     seals = read_seals(settings)
@@ -106,7 +110,19 @@ def plan(
                 horizon_days = max(horizon_days, settings.final_horizon_days)
             if planned[hour].action in COUNTED_AGAIN and lost.touches(hour, horizon_days):
                 planned[hour] = replace(again, action="blocked", cut={}, reasons=(NO_LONGER_VERIFIABLE,))
+    if not is_recounting_held:
+        planned |= _held(settings, planned, sealed)
     return [planned[hour] for hour in hours]
+
+
+def _held(
+    settings: Settings, planned: Mapping[datetime, HourPlan], sealed: Mapping[datetime, Seal]
+) -> dict[datetime, HourPlan]:
+    """Those that could be sealed but for what quality said of the newest attempt at them."""
+    ready = [hour for hour, one in planned.items() if one.action in SEALED_NEXT]
+    attempts = {hour: sealed[hour].attempt for hour in ready if hour in sealed}
+    reasons = held_hours(settings, ready, attempts) if ready else {}
+    return {hour: replace(planned[hour], action="blocked", cut={}, reasons=said) for hour, said in reasons.items()}
 
 
 def receipt_of_waiting(settings: Settings, plans: Sequence[HourPlan]) -> ReconcileReceipt:

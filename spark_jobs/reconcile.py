@@ -3,6 +3,7 @@
 Belongs here: the order of steps and the lock. Each step is a file: the plan ``planning.py``, counting
 ``reconcile_count.py``, writing ``reconcile_attempt.py``, the laws ``reconcile_checks.py``, the seal
 ``reconcile_seal.py``, the comparison with live ``reconcile_drift.py``,
+whether quality lets it be sealed ``reconcile_quality.py``,
 a sealed hour again ``reconcile_verify.py``, what readers see ``publish.py``.
 
 Under a case a sealed hour is counted as an unsealed one would be. If that comes out identical, it is a verification,
@@ -27,15 +28,18 @@ from domain.buckets import hours_by_day
 from domain.counting import RULE_VERSION
 from domain.seals import Seal, SealDraft, current_seals, next_revision
 from domain.settings import Settings
+from quality.judging import judge_attempts
 from spark_jobs.params import HourPlan, HourReceipt, ReconcileParams, ReconcileReceipt, receipt_of_plan
 from spark_jobs.planning import plan
 from spark_jobs.publish import AfterStep, publish
+from spark_jobs.quality_gate import Reasons
 from spark_jobs.reconcile_attempt import Attempts, new_attempt_id, write_counts, write_exclusions
 from spark_jobs.reconcile_checks import HourFigures, check_laws, figures
 from spark_jobs.reconcile_count import DayCount, counted_hours
 from spark_jobs.reconcile_drift import DayDrift, HourDrift
 from spark_jobs.reconcile_log import ClickLog
 from spark_jobs.reconcile_outcomes import write_outcomes
+from spark_jobs.reconcile_quality import Judge, write_metrics, write_verdicts
 from spark_jobs.reconcile_seal import read_sound_seals, seal_attempts, verdict_set_to_pin
 from spark_jobs.reconcile_verify import confirmation, differing_hours, verify_hours
 from spark_jobs.reconcile_written import written_attempt
@@ -64,6 +68,16 @@ class _Run:
     clock: Callable[[], datetime]
     progress: Progress
     after_step: AfterStep
+    judge: Judge
+
+
+@dataclass(frozen=True)
+class _Written:
+    """An attempt that was written: by hour of the day what was found, and by hour why it may not be sealed."""
+
+    found: Mapping[int, HourFigures]
+    drift: Mapping[int, HourDrift]
+    holds: Reasons
 
 
 def reconcile(
@@ -75,6 +89,7 @@ def reconcile(
     log: ClickLog | None = None,
     progress: Progress = _silent,
     after_step: AfterStep = _silent,
+    judge: Judge = judge_attempts,
 ) -> ReconcileReceipt:
     """Seals what may be sealed of the hours, verifies what is sealed, publishes what is not visible yet.
 
@@ -89,10 +104,17 @@ def reconcile(
         driver = jvm_pid(spark)
         if driver is not None:
             lock.record_child(driver)
-        run = _Run(spark, settings, params, clock, progress, after_step)
+        run = _Run(spark, settings, params, clock, progress, after_step, judge)
         read_sound_seals(settings)
-        wait_seconds = params.archive_wait_seconds
-        plans = plan(settings, params.hours, clock(), log, wait_seconds, is_revising=params.is_revising)
+        plans = plan(
+            settings,
+            params.hours,
+            clock(),
+            log,
+            params.archive_wait_seconds,
+            is_revising=params.is_revising,
+            is_recounting_held=params.is_recounting_held,
+        )
         publish(spark, settings, clock, after_step)
         receipts = _reconcile_days(run, plans)
         publication = latest_publication(settings)
@@ -131,11 +153,12 @@ def _hours(count: int) -> str:
 def _in_words(done: Mapping[datetime, HourReceipt]) -> str:
     actions = Counter(receipt.action for receipt in done.values())
     said = {"seal": "sealed and published", "revise": "revised and published", "verify": "counted again, identical"}
+    said["blocked"] = "held back"
     return ", ".join(f"{_hours(actions[action])} {words}" for action, words in said.items() if actions[action])
 
 
 def _count_day(run: _Run, day: date, plans: Sequence[HourPlan]) -> dict[datetime, HourReceipt]:
-    """One pass over the date, three commits of the attempt, one of the seals, one where sealed hours are confirmed."""
+    """One pass over the date; the attempt's commits, one of the seals, one where sealed hours are confirmed."""
     cuts = {one.hour.hour: one.cut for one in plans}
     run.progress(f"{day}: counting {_hours(len(plans))}")
     verdict_set = verdict_set_to_pin(run.settings)
@@ -147,10 +170,13 @@ def _count_day(run: _Run, day: date, plans: Sequence[HourPlan]) -> dict[datetime
         same = again.keys() - differing_hours(count, again)
         due = [one for one in plans if one.hour.hour not in same]
         attempts = {one.hour.hour: new_attempt_id(run.clock()) for one in due}
-        found, drift = _write_attempt(run, count.of_hours(attempts), attempts) if due else ({}, {})
-    pinned = partial(_draft, run, verdict_set=verdict_set)
-    drafts = [pinned(one, attempts[one.hour.hour], found[one.hour.hour], held=held.get(one.hour)) for one in due]
-    receipts = _seal(run, due, drafts, drift) if due else {}
+        written = _write_attempt(run, count.of_hours(attempts), attempts) if due else _Written({}, {}, {})
+    receipts = {one.hour: _held_receipt(one, attempts, written.holds) for one in due if one.hour in written.holds}
+    due = [one for one in due if one.hour not in written.holds]
+    draft = partial(_draft, run, verdict_set=verdict_set)
+    drafts = [draft(one, attempts[one.hour.hour], written.found, held=held.get(one.hour)) for one in due]
+    if due:
+        receipts |= _seal(run, due, drafts, written.drift)
     if same:
         receipts |= _confirm(run, [one for one in plans if one.hour.hour in same], held, verdict_set)
     return receipts
@@ -181,10 +207,8 @@ def _confirm(
     return {one.hour: _verified_receipt(one, held[one.hour]) for one in plans}
 
 
-def _write_attempt(
-    run: _Run, count: DayCount, attempts: Attempts
-) -> tuple[dict[int, HourFigures], dict[int, HourDrift]]:
-    """Writes, reads back, judges; by hour of the day what was found."""
+def _write_attempt(run: _Run, count: DayCount, attempts: Attempts) -> _Written:
+    """Writes, reads back, judges."""
     write_counts(count, attempts)
     run.after_step("counts written")
     write_exclusions(count, attempts)
@@ -197,14 +221,19 @@ def _write_attempt(
         write_outcomes(run.settings, count.day, attempts, written)
         run.after_step("outcomes written")
         drift = DayDrift(run.settings, count.day, attempts, repeats).write(written)
-    run.after_step("drift written")
-    return found, drift
+        run.after_step("drift written")
+        measured = write_metrics(run.settings, count.day, attempts, written, run.clock())
+    run.after_step("metrics written")
+    holds = write_verdicts(run.settings, measured, attempts, run.clock(), run.judge)
+    run.after_step("verdicts written")
+    return _Written(found, drift, holds)
 
 
 def _draft(
-    run: _Run, one: HourPlan, attempt: str, found: HourFigures, *, held: Seal | None, verdict_set: int
+    run: _Run, one: HourPlan, attempt: str, figures: Mapping[int, HourFigures], *, held: Seal | None, verdict_set: int
 ) -> SealDraft:
     """``held``: the seal of the hour so far, which this one would follow under the case."""
+    found = figures[one.hour.hour]
     return SealDraft(
         hour=one.hour,
         revision=next_revision(held),
@@ -242,6 +271,10 @@ def _verified_receipt(one: HourPlan, seal: Seal) -> HourReceipt:
         excluded_clicks=seal.excluded_clicks,
         digest=seal.digest,
     )
+
+
+def _held_receipt(one: HourPlan, attempts: Attempts, holds: Reasons) -> HourReceipt:
+    return HourReceipt(one.hour, "blocked", holds[one.hour], one.seal_number, attempts[one.hour.hour])
 
 
 def _sealed_receipt(one: HourPlan, draft: SealDraft, seal: Seal | None, drift: HourDrift) -> HourReceipt:

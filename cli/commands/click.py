@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from cli.console import note, out, print_table
+from cli.console import note, out, print_table, warn
+from domain.buckets import format_utc
 from domain.errors import UsageError
 from domain.links import CLICK_PATH, LinkFault, link_query, parse_link
 from domain.signing import KeyRing
@@ -34,10 +35,12 @@ def link(
     impression: Annotated[str, typer.Option("--imp", help="The impression: 1 to 64 letters, digits, - or _.")],
     ad: Annotated[int, typer.Option("--ad", help="The ad that was shown.")],
     base: Annotated[str | None, typer.Option("--base", help="Where visitors reach the click service.")] = None,
+    hours: Annotated[int | None, typer.Option("--hours", min=1, help="How long it is accepted; else for ever.")] = None,
 ) -> None:
     """Print a signed link; who follows it is counted as a click on that ad."""
     settings = load_settings()
-    query = link_query(load_key_ring(settings).sign(impression, ad))
+    expires_seconds = None if hours is None else int((now() + timedelta(hours=hours)).timestamp())
+    query = link_query(load_key_ring(settings).sign(impression, ad, expires_seconds))
     fault = parse_link(query.encode())
     if isinstance(fault, LinkFault):
         raise UsageError(f"--{fault.parameter} is not allowed", fault.expected, "correct it")
@@ -58,6 +61,20 @@ def rotate(
 ) -> None:
     """Sign with a new key from now on. Running click services follow within seconds."""
     _show(rotate_keys(load_settings(), now(), timedelta(days=term_days)))
+
+
+@app.command()
+def spool() -> None:
+    """What this server's spool holds for the log, and which hours the clicks belong to that went through it."""
+    from services.click.spool_report import report_spool
+
+    settings = load_settings()
+    found = report_spool(settings.spool_path)
+    print_table(("hour of clicked_at", "shipped clicks"), found.shipped_by_hour.items())
+    since = f", the oldest of {format_utc(found.oldest_waiting)}" if found.oldest_waiting else ""
+    note(f"server {settings.server_id}: {found.waiting_count:,} clicks ({found.waiting_bytes:,} bytes) wait{since}")
+    if found.damaged_bytes:
+        warn(f"{found.damaged_bytes:,} bytes were no whole clicks: see *.damaged in {settings.spool_path}")
 
 
 def _show(ring: KeyRing) -> None:

@@ -1,4 +1,4 @@
-"""``tallystick crawl``: seeds, a worker, how a domain stands, why a URL was not fetched, switches, receipts."""
+"""``tallystick crawl``: seeds, a worker, how a domain stands, why a URL was not fetched, switches, traps, receipts."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from domain.buckets import format_utc, from_unix_micros, to_unix_micros
 from domain.class_shares import CLASS_SHARES, DEFAULT_CLASS
 from domain.errors import UsageError
 from domain.suppressions import SuppressionKind
+from domain.traps import TRAP_REASONS
 from warehouse.clock import now
 from warehouse.settings import load_settings
 
@@ -114,9 +115,9 @@ def status(name: Name, is_json: IsJson = False) -> None:
     with _frontier() as frontier:
         found = status_of(frontier, name)
     if is_json:
-        origins = [_timed(one._asdict()) for one in found.origins]
-        suppressions = [_timed(one) for one in found.suppressions]
-        print_json(found._asdict() | {"origins": origins, "suppressions": suppressions})
+        origins = [_timed(one._asdict()) | {"cuts": [_timed(cut) for cut in one.cuts]} for one in found.origins]
+        parts = {name: [_timed(one) for one in getattr(found, name)] for name in ("suppressions", "alerts")}
+        print_json(found._asdict() | parts | {"origins": origins})
         return
     rows = [
         (
@@ -132,8 +133,21 @@ def status(name: Name, is_json: IsJson = False) -> None:
         (one.origin, stage, _counts(reasons)) for one in found.origins for stage, reasons in one.stage_counts.items()
     ]
     print_table(("origin", "stage", "ended with"), stages, title="Stages")
+    cuts = [
+        (one.origin, cut["reason"], cut["cut_count"], _at(cut["last_cut_at"]), "\n".join(cut["samples"]))
+        for one in found.origins
+        for cut in one.cuts
+    ]
+    if cuts:
+        print_table(("origin", "reason", "times", "last", "samples"), cuts, title="Cut as traps")
     if found.suppressions:
         _print_suppressions(found.suppressions)
+    for one in found.origins:
+        if one.distrusted_at:
+            warn(f"{one.origin}: asked without validators since {format_utc(from_unix_micros(one.distrusted_at))}")
+    for alert in found.alerts:
+        raised_at = format_utc(from_unix_micros(alert["raised_at"]))
+        warn(f"alert {alert['kind']} of {alert['subject']} since {raised_at}: {alert['detail']}")
     if found.stale_commit_count:
         warn(f"{found.stale_commit_count:,} commits came too late and changed nothing")
 
@@ -184,6 +198,23 @@ def resume(name: Name, reason: Reason, actor: Actor) -> None:
 def kill(name: Name, reason: Reason, actor: Actor) -> None:
     """Stop an origin, host or domain at once: leases are taken away too, and commit nothing."""
     _switch(name, "killed", reason, actor)
+
+
+@app.command()
+def allow(
+    origin: Annotated[str, typer.Argument(metavar="ORIGIN", help="Such as https://example.org.")],
+    trap: Annotated[str, typer.Argument(metavar="TRAP", help=f"{', '.join(TRAP_REASONS)}, or validators.")],
+    *,
+    limit: Annotated[int | None, typer.Option(min=1, help="The new limit; without it there is none.")] = None,
+    reason: Reason,
+    actor: Actor,
+) -> None:
+    """Let an origin go beyond a limit against traps, or believe its validators again; the limit holds from now on."""
+    from crawler.frontier.budgets import allow as write
+
+    with _frontier() as frontier:
+        write(frontier, origin, trap, limit, reason=reason, actor=actor)
+    note(f"{origin} is allowed {trap}{'' if limit is None else f' up to {limit:,}'}")
 
 
 @app.command()

@@ -25,6 +25,9 @@ def reconcile(
     actor: Annotated[str, typer.Option(help="Who asks; it goes into each seal.")] = DEFAULT_ACTOR,
     reason: Annotated[str, typer.Option(help="Why sealed hours are to be sealed anew if they differ now.")] = "",
     case: Annotated[str, typer.Option(help="The case of it; needs --reason and --actor.")] = "",
+    is_recounting_held: Annotated[
+        bool, typer.Option("--recount-held", help="Count and judge again what quality holds back, after a repair.")
+    ] = False,
     is_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     receipt: Annotated[Path | None, typer.Option(help="Write what was done to this file, as JSON.")] = None,
 ) -> None:
@@ -33,7 +36,9 @@ def reconcile(
     With --reason, --case and --actor, sealed hours of an open period that differ now get another seal: a revision.
     """
     settings, hours = load_settings(), hours_asked_for(from_, to)
-    params = ReconcileParams(hours[0], hours[-1] + HOUR, actor, reason=reason, case_id=case)
+    params = ReconcileParams(
+        hours[0], hours[-1] + HOUR, actor, reason=reason, case_id=case, is_recounting_held=is_recounting_held
+    )
     if receipt is not None:
         check_writable(receipt)
     if is_plan:
@@ -53,7 +58,8 @@ def reconcile(
 def _plan(settings: Settings, params: ReconcileParams, is_json: bool) -> None:
     from spark_jobs.planning import plan
 
-    plans = plan(settings, params.hours, now(), is_revising=params.is_revising)
+    again = params.is_recounting_held
+    plans = plan(settings, params.hours, now(), is_revising=params.is_revising, is_recounting_held=again)
     if is_json:
         print_json([vars(one) for one in plans])
     else:

@@ -15,6 +15,7 @@ from sqlalchemy import Connection, insert, or_, select, text
 from sqlalchemy.dialects import postgresql, sqlite
 
 from crawler.frontier.buckets import count_ready
+from crawler.frontier.budgets import Cut, Newcomer, cut_traps
 from crawler.frontier.database import Frontier, lock_buckets, now_of
 from crawler.frontier.events import UrlEvent, log_urls
 from crawler.frontier.schema import BUCKETS, REFUSALS, SUPPRESSIONS, URLS
@@ -107,27 +108,54 @@ def add_within(
     by = {one.identity.url: next((s for s in covering if s.covers(one.identity)), None) for one in chunk}
     refused = [(one, found) for one in chunk if (found := by[one.identity.url]) is not None]
     _log_refused(connection, refused, now)
-    origins = _origins(connection, frontier, [one for one in chunk if by[one.identity.url] is None])
+    origins = bucket_ids_of(connection, frontier, [one for one in chunk if by[one.identity.url] is None])
     lock_buckets(connection, [*origins.values(), *also_held])
     fresh: dict[bytes, Candidate] = {}
     for one in chunk:
         if by[one.identity.url] is None:
             fresh.setdefault(url_key(one.identity.url), one)
-    rows = [_row(one, key, origins[one.identity.origin], now) for key, one in fresh.items()]
+    cuts = _cut_of(connection, frontier, fresh, origins, now)
+    rows = [
+        _row(one, key, origins[one.identity.origin], now) for key, one in fresh.items() if one.identity.url not in cuts
+    ]
     inserted = {row.url: row for row in _insert_new(connection, rows)} if rows else {}
     count_ready(connection, Counter(row.origin_id for row in inserted.values()))
     log_urls(
         connection,
         [UrlEvent(row.url_id, now, "ready", "added", actor, 0, row.source) for row in inserted.values()],
     )
-    return [_outcome(one, by[one.identity.url], inserted) for one in chunk]
+    return [_outcome(one, by[one.identity.url], cuts, inserted) for one in chunk]
 
 
-def _outcome(one: Candidate, suppression: Suppression | None, inserted: dict[str, Any]) -> Added:
+def _cut_of(
+    connection: Connection, frontier: Frontier, fresh: dict[bytes, Candidate], origins: dict[str, int], now: int
+) -> dict[str, Cut]:
+    """Takes what is known already out of ``fresh``, and says which of the rest traps cut; samples leave a refusal."""
+    known = connection.execute(select(URLS.c.url_key).where(URLS.c.url_key.in_(list(fresh)))).scalars()
+    for key in known:
+        del fresh[bytes(key)]
+    newcomers = [
+        Newcomer(one.identity.url, origins[one.identity.origin], one.identity.origin, one.depth, one.source)
+        for one in fresh.values()
+    ]
+    cuts = cut_traps(connection, frontier.policy.limits, newcomers, now)
+    rows = [
+        {"url_key": key, "reason": cuts[url].reason, "source": one.source, "refused_at": now}
+        for key, one in fresh.items()
+        if (url := one.identity.url) in cuts and cuts[url].is_sample
+    ]
+    if rows:
+        connection.execute(insert(REFUSALS), rows)
+    return cuts
+
+
+def _outcome(one: Candidate, suppression: Suppression | None, cuts: dict[str, Cut], inserted: dict[str, Any]) -> Added:
     """The first of several candidates for one new URL is the one that was added."""
     url = one.identity.url
     if suppression is not None:
         return Added(url, "refused", f"suppressed_by_{suppression.kind}")
+    if url in cuts:
+        return Added(url, "refused", cuts[url].reason)
     return Added(url, "added" if inserted.pop(url, None) is not None else "known")
 
 
@@ -146,7 +174,7 @@ def _log_refused(connection: Connection, refused: list[tuple[Candidate, Suppress
         connection.execute(insert(REFUSALS), rows)
 
 
-def _origins(connection: Connection, frontier: Frontier, candidates: list[Candidate]) -> dict[str, int]:
+def bucket_ids_of(connection: Connection, frontier: Frontier, candidates: list[Candidate]) -> dict[str, int]:
     """The bucket of each origin, made where it is missing; that of its group first, if origins are grouped."""
     firsts = {one.identity.origin: one for one in reversed(candidates)}
     known = _bucket_ids(connection, "origin", list(firsts))
@@ -189,6 +217,12 @@ def _ensure_buckets(connection: Connection, rows: list[dict[str, Any]]) -> None:
 def _insert_new(connection: Connection, rows: list[dict[str, Any]]) -> Sequence[Any]:
     returned = (URLS.c.url_id, URLS.c.url, URLS.c.origin_id, URLS.c.source)
     return connection.execute(_inserting(connection)(URLS).on_conflict_do_nothing().returning(*returned), rows).all()
+
+
+def insert_url(connection: Connection, one: Candidate, origin_id: int, now: int) -> None:
+    """Adds a URL that no ordinary claim takes, unless it is known. The caller holds the bucket."""
+    row = _row(one, url_key(one.identity.url), origin_id, now) | {"state": "done", "reason": one.source}
+    _insert_new(connection, [row])
 
 
 def _inserting(connection: Connection) -> Any:

@@ -1,8 +1,8 @@
 """Claiming: one short transaction that chooses origins, takes the best URL of each, and moves their clocks.
 
 The class whose turn it is comes first, of its origins the one that has waited longest, of that origin's URLs the one
-that ranks first. A row says by itself when its origin is next claimable, so a claim reads what it takes and little
-more, however many URLs are known or done.
+that ranks first; a share of the claims is reserved for URLs that were never visited. A row says by itself when its
+origin is next claimable, so a claim reads what it takes and little more, however many URLs are known or done.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, select, update
+from sqlalchemy import Connection, bindparam, case, func, select, update
 
 from crawler.frontier.buckets import bucket_of, write_buckets
 from crawler.frontier.database import Frontier
@@ -22,6 +22,7 @@ from domain.class_shares import CLASS_SHARES, ClassTurns
 from domain.crawl_states import Lease
 from domain.errors import IntegrityError, UsageError
 from domain.politeness import SECOND_MICROS, Bucket
+from domain.recrawl import PER_MILLE, Seen
 
 SHORTEST_DEFERRAL_MICROS = SECOND_MICROS
 """Where a group has no gap but as many in flight as it may, nobody knows when one ends."""
@@ -66,11 +67,16 @@ class Claimer:
                 return self._take(connection, allowed, rows[0]["now_at"])
         return []
 
+    def _is_reserved(self) -> bool:
+        return self.frontier.random.random() * PER_MILLE < self.frontier.policy.discovery_per_mille
+
     def _take(self, connection: Connection, rows: Sequence[Any], now: int) -> list[Lease]:
         by_origin = {row["bucket_id"]: row for row in rows}
+        reserved = [bucket_id for bucket_id in by_origin if self._is_reserved()]
         taken = connection.execute(
-            _TAKE,
+            _TAKE_RESERVED if reserved else _TAKE,
             {
+                **({"reserved": reserved} if reserved else {}),
                 "origins": list(by_origin),
                 "owner": self.owner,
                 "now_at": now,
@@ -84,7 +90,7 @@ class Claimer:
                 "nothing was claimed; recount their ready URLs",
             )
         log_urls(connection, [UrlEvent(url.url_id, now, "leased", "claimed", self.owner, url.fence) for url in taken])
-        return [_lease(url, by_origin[url.origin_id], self.owner) for url in taken]
+        return [lease_of(url, by_origin[url.origin_id], self.owner) for url in taken]
 
 
 def _allowed(connection: Connection, rows: Sequence[Any]) -> list[Any]:
@@ -121,7 +127,8 @@ def _allowed(connection: Connection, rows: Sequence[Any]) -> list[Any]:
     return allowed
 
 
-def _lease(url: Any, origin: Any, owner: str) -> Lease:
+def lease_of(url: Any, origin: Any, owner: str) -> Lease:
+    """The lease of a row of URLs with ``LEASE_COLUMNS``, and one of buckets."""
     return Lease(
         url_id=url.url_id,
         url=url.url,
@@ -137,6 +144,12 @@ def _lease(url: Any, origin: Any, owner: str) -> Lease:
         attempt_count=url.attempt_count,
         etag=url.etag,
         last_modified=url.last_modified,
+        source=url.source,
+        class_name=origin["class_name"],
+        claimed_at=url.changed_at,
+        seen=Seen(*(getattr(url, name) for name in Seen._fields)),
+        is_distrusted=origin["distrusted_at"] is not None,
+        missing_page=origin["missing_page"],
     )
 
 
@@ -161,25 +174,46 @@ _BEST = (
     .limit(1)
     .scalar_subquery()
 )
-_TAKE = (
-    update(URLS)
-    .where(URLS.c.url_id.in_(select(_BEST).where(BUCKETS.c.bucket_id.in_(bindparam("origins", expanding=True)))))
-    .values(
-        state="leased",
-        reason="claimed",
-        fence=URLS.c.fence + 1,
-        attempt_count=URLS.c.attempt_count + 1,
-        lease_owner=bindparam("owner"),
-        lease_expires_at=bindparam("expires"),
-        started_at=None,
-        changed_at=bindparam("now_at"),
-    )
-    .returning(
-        *(URLS.c.url_id, URLS.c.url, URLS.c.raw_url, URLS.c.origin_id, URLS.c.fence, URLS.c.lease_expires_at),
-        *(URLS.c.depth, URLS.c.priority, URLS.c.attempt_count, URLS.c.etag, URLS.c.last_modified),
-    )
+_BEST_NEW = (
+    select(URLS.c.url_id)
+    .where(URLS.c.origin_id == BUCKETS.c.bucket_id, URLS.c.state == "ready", URLS.c.visited_at.is_(None))
+    .order_by(URLS.c.rank_at, URLS.c.url_id)
+    .limit(1)
+    .scalar_subquery()
 )
+_IS_RESERVED = BUCKETS.c.bucket_id.in_(bindparam("reserved", expanding=True))
+
+
+LEASE_COLUMNS = (
+    *(URLS.c.url_id, URLS.c.url, URLS.c.raw_url, URLS.c.origin_id, URLS.c.fence, URLS.c.lease_expires_at),
+    *(URLS.c.depth, URLS.c.priority, URLS.c.attempt_count, URLS.c.etag, URLS.c.last_modified),
+    *(URLS.c.source, URLS.c.changed_at, *(URLS.c[name] for name in Seen._fields)),
+)
+"""What a lease is made of."""
+
+
+def _taking(best: Any) -> Any:
+    return (
+        update(URLS)
+        .where(URLS.c.url_id.in_(select(best).where(BUCKETS.c.bucket_id.in_(bindparam("origins", expanding=True)))))
+        .values(
+            state="leased",
+            reason="claimed",
+            fence=URLS.c.fence + 1,
+            attempt_count=URLS.c.attempt_count + 1,
+            lease_owner=bindparam("owner"),
+            lease_expires_at=bindparam("expires"),
+            started_at=None,
+            changed_at=bindparam("now_at"),
+        )
+        .returning(*LEASE_COLUMNS)
+    )
+
+
+_TAKE = _taking(_BEST)
 """ready > leased, for the best URL of each chosen origin, with the next fence."""
+_TAKE_RESERVED = _taking(case((_IS_RESERVED, func.coalesce(_BEST_NEW, _BEST)), else_=_BEST))
+"""The same; of reserved origins the best URL that was never visited, if there is one."""
 _DEFER = update(BUCKETS).where(BUCKETS.c.bucket_id == bindparam("bucket")).values(claimable_at=bindparam("later"))
 """An origin waits for its place in its group's queue."""
 _QUEUE = update(BUCKETS).where(BUCKETS.c.bucket_id == bindparam("bucket")).values(deferred_at=bindparam("last"))

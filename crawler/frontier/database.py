@@ -20,9 +20,11 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Connection, Engine, create_engine, event, insert, make_url, select, text
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError
 
+import crawler.frontier.trap_schema  # noqa: F401 - its tables are among those that are made
 from crawler.frontier.schema import BUCKETS, FRONTIER_CLOCK, METADATA, database_now
 from domain.errors import SettingError, TallystickError
 from domain.politeness import SECOND_MICROS
+from domain.traps import Limits
 
 if TYPE_CHECKING:
     from sqlalchemy import RowMapping
@@ -50,6 +52,10 @@ class Policy:
     lease_micros: int = 120 * SECOND_MICROS
     is_grouped: bool = False
     """Whether all origins of a registrable domain share one more bucket, with the same gap and cap."""
+    discovery_per_mille: int = 250
+    """Share of claims that take a URL which was never visited, where an origin has one."""
+    limits: Limits = field(default_factory=Limits)
+    """How much of an origin is taken in."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +113,14 @@ def frontier_of(settings: Settings) -> Frontier:
         in_flight_cap=settings.crawl_in_flight_count,
         lease_micros=settings.crawl_lease_seconds * SECOND_MICROS,
         is_grouped=settings.crawl_group == "registrable_domain",
+        discovery_per_mille=settings.crawl_discovery_per_mille,
+        limits=Limits(
+            depth=settings.crawl_depth_count,
+            origin_urls=settings.crawl_origin_urls_count,
+            prefix_urls=settings.crawl_prefix_urls_count,
+            facet_urls=settings.crawl_facet_urls_count,
+            query_values=settings.crawl_query_values_count,
+        ),
     )
     return open_frontier(settings.frontier_database_url, policy)
 
@@ -139,6 +153,12 @@ def hold_documents(connection: Connection) -> None:
     """No document is committed until the transaction ends; on SQLite a transaction that writes is alone already."""
     if connection.dialect.name == "postgresql":
         connection.execute(text("LOCK TABLE documents IN SHARE MODE"))
+
+
+def use_documents(connection: Connection) -> None:
+    """Waits for who holds them, and lets nobody hold them until the transaction ends."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("LOCK TABLE documents IN ROW EXCLUSIVE MODE"))
 
 
 _NOW = select(database_now())

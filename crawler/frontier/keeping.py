@@ -1,4 +1,4 @@
-"""Which bodies are needed, and what goes: bodies that no kept document refers to, and documents that are over.
+"""Which bodies are needed, and what goes: bodies that no page has any more, and documents that are over.
 
 Belongs here: the look and the deletion as one step, while no document can be committed, so that no document ever loses
 its body. Who commits a document looks once more whether the body is there.
@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from sqlalchemy import and_, delete, exists, insert, select
+from sqlalchemy import Connection, Select, and_, delete, exists, insert, or_, select, union
 
 from crawler.frontier.database import Frontier, hold_documents, now_of
-from crawler.frontier.schema import DOCUMENTS, RETENTIONS
+from crawler.frontier.schema import DOCUMENTS, RETENTIONS, URLS
 from crawler.frontier.suppressing import deletable_ids, suppression_of, write_deletion
 from domain.politeness import SECOND_MICROS
 
@@ -33,14 +33,7 @@ def discard_suppressed(frontier: Frontier, suppression_id: int, actor: str, disc
         with frontier.writing() as connection:
             ids = deletable_ids(connection, suppression)
             hold_documents(connection)
-            others = DOCUMENTS.alias("others")
-            is_needed = exists().where(
-                and_(others.c.content_hash == DOCUMENTS.c.content_hash, others.c.url_id.not_in(ids))
-            )
-            some = select(DOCUMENTS.c.content_hash).distinct().order_by(DOCUMENTS.c.content_hash).limit(CHUNK)
-            of_them = DOCUMENTS.c.url_id.in_(ids)
-            digests = connection.execute(some.where(of_them, DOCUMENTS.c.content_hash > last, ~is_needed)).scalars()
-            found = list(digests)
+            found = _only_of(connection, ids, last)
             count += sum(discard(digest) > 0 for digest in found)
             if not found:
                 write_deletion(connection, suppression_id, "bodies", count, actor)
@@ -48,17 +41,38 @@ def discard_suppressed(frontier: Frontier, suppression_id: int, actor: str, disc
             last = found[-1]
 
 
+def _only_of(connection: Connection, ids: Select[tuple[int]], last: str) -> list[str]:
+    """Some hashes after ``last`` that these URLs have or had, and no other one."""
+    kept = [
+        select(table.c.content_hash.label("digest"), table.c.url_id).where(table.c.content_hash.is_not(None))
+        for table in (DOCUMENTS, URLS)
+    ]
+    theirs = union(*(one.where(one.selected_columns.url_id.in_(ids)) for one in kept)).subquery()
+    is_needed = or_(
+        *(
+            exists().where(and_(table.c.content_hash == theirs.c.digest, table.c.url_id.not_in(ids)))
+            for table in (DOCUMENTS, URLS)
+        )
+    )
+    some = select(theirs.c.digest).distinct().order_by(theirs.c.digest).limit(CHUNK)
+    return list(connection.execute(some.where(theirs.c.digest > last, ~is_needed)).scalars())
+
+
 def discard_unneeded(frontier: Frontier, digests: Sequence[str], kept_days: int, discard: Discard) -> tuple[int, int]:
-    """Deletes those of these bodies that no document of the last days refers to; how many, and their bytes."""
+    """Deletes those of these bodies that no visit of the last days found or confirmed; how many, and their bytes."""
     count = freed_bytes = 0
     for first in range(0, len(digests), CHUNK):
         some = digests[first : first + CHUNK]
         with frontier.writing() as connection:
             hold_documents(connection)
             kept_since = now_of(connection) - kept_days * DAY_MICROS
-            is_kept = and_(DOCUMENTS.c.content_hash.in_(some), DOCUMENTS.c.fetched_at >= kept_since)
-            needed = set(connection.execute(select(DOCUMENTS.c.content_hash).where(is_kept)).scalars())
-            freed = [discard(digest) for digest in some if digest not in needed]
+            found = select(DOCUMENTS.c.content_hash).where(DOCUMENTS.c.fetched_at >= kept_since)
+            confirmed = select(URLS.c.content_hash).where(URLS.c.visited_at >= kept_since)
+            needed = union(
+                found.where(DOCUMENTS.c.content_hash.in_(some)), confirmed.where(URLS.c.content_hash.in_(some))
+            )
+            kept = set(connection.execute(needed).scalars())
+            freed = [discard(digest) for digest in some if digest not in kept]
         count += sum(one > 0 for one in freed)
         freed_bytes += sum(freed)
     return count, freed_bytes

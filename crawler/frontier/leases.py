@@ -16,9 +16,19 @@ from crawler.frontier.buckets import bucket_of, log_origin, write_buckets
 from crawler.frontier.database import Frontier, lock_buckets, now_of
 from crawler.frontier.events import STALE_COMMIT, UrlEvent, log_urls
 from crawler.frontier.outbox import Fetched, Trace, post
-from crawler.frontier.schema import URLS
-from domain.crawl_states import MOST_ATTEMPTS, Lease, Permission, StaleLeaseError, State, check_reason_code, rank_at
+from crawler.frontier.schema import BUCKETS, URLS
+from domain.crawl_states import (
+    MOST_ATTEMPTS,
+    ROBOTS_HOP,
+    Lease,
+    Permission,
+    StaleLeaseError,
+    State,
+    check_reason_code,
+    rank_at,
+)
 from domain.politeness import Bucket, retry_micros
+from domain.recrawl import Seen
 
 FailureKind = Literal["throttled", "transient", "final", "refused"]
 """``throttled``: the origin asked for rest, the URL is not to blame and keeps its attempts. ``transient``: tried again
@@ -38,6 +48,12 @@ class Completion:
     detail: str | None = None
     """For people, kept with the event."""
     trace: Trace | None = None
+    seen: Seen | None = None
+    """The history with this visit in it; None leaves it as it is."""
+    lie: str | None = None
+    """Proof that validators of the origin lie: it is asked without them from now on."""
+    missing_page: str | None = None
+    """What the origin answers for a path that does not exist, if that was found out."""
 
 
 @dataclass(frozen=True)
@@ -125,10 +141,32 @@ def complete_within(connection: Connection, lease: Lease, done: Completion) -> b
         reason=done.reason,
         duration_micros=done.duration_micros,
         due_in_micros=done.next_in_micros or 0,
-        values={"etag": done.etag, "last_modified": done.last_modified, "attempt_count": 0},
+        values={
+            **{"etag": done.etag, "last_modified": done.last_modified, "attempt_count": 0},
+            **(done.seen or lease.seen._replace(visited_at=lease.claimed_at))._asdict(),
+        },
         detail=done.detail,
     )
-    return _finish_within(connection, lease, end, lambda bucket, _now: bucket.calmed())
+    is_ours = _finish_within(connection, lease, end, lambda bucket, _now: bucket.calmed())
+    if is_ours and done.lie is not None:
+        _distrust(connection, lease, done.lie)
+    if is_ours and done.missing_page is not None:
+        its_bucket = update(BUCKETS).where(BUCKETS.c.bucket_id == lease.bucket_id)
+        connection.execute(its_bucket.values(missing_page=done.missing_page))
+    return is_ours
+
+
+def is_held(connection: Connection, lease: Lease) -> bool:
+    """Whether the lease still holds its URL, as a part of the caller's transaction, which has its bucket."""
+    return connection.execute(_HELD, _match(lease)).first() is not None
+
+
+def _distrust(connection: Connection, lease: Lease, lie: str) -> None:
+    """The bucket is held by the transaction already."""
+    now = now_of(connection)
+    is_new = update(BUCKETS).where(BUCKETS.c.bucket_id == lease.bucket_id, BUCKETS.c.distrusted_at.is_(None))
+    if connection.execute(is_new.values(distrusted_at=now)).rowcount:
+        log_origin(connection, lease.bucket_id, now, "distrusted", reason=lie, actor=lease.owner)
 
 
 def lost(frontier: Frontier, lease: Lease, step: str) -> StaleLeaseError:
@@ -158,7 +196,7 @@ def fail(frontier: Frontier, lease: Lease, failure: Failure) -> None:
 def release(frontier: Frontier, lease: Lease, reason: str) -> None:
     """Gives the URL back as it was, without an attempt against it. ``StaleLeaseError`` if it was lost."""
     check_reason_code(reason)
-    end = _End("ready", reason, values={"attempt_count": lease.attempt_count - 1})
+    end = _End(_back(lease), reason, values={"attempt_count": lease.attempt_count - 1})
     with frontier.writing() as connection:
         if _finish_within(connection, lease, end, lambda bucket, _now: bucket):
             return
@@ -180,10 +218,15 @@ class _End:
 def _end_of(lease: Lease, failure: Failure, chance: float) -> _End:
     kind, attempts, took, said = failure.kind, lease.attempt_count, failure.duration_micros, failure.detail
     if kind == "throttled":
-        return _End("ready", failure.reason, took, values={"attempt_count": attempts - 1}, detail=said)
+        return _End(_back(lease), failure.reason, took, values={"attempt_count": attempts - 1}, detail=said)
     if kind == "transient" and attempts < MOST_ATTEMPTS:
         return _End("waiting", failure.reason, took, retry_micros(attempts, chance), detail=said)
     return _End("refused" if kind == "refused" else "failed", failure.reason, took, detail=said)
+
+
+def _back(lease: Lease) -> State:
+    """What a URL is before a claim."""
+    return "done" if lease.source == ROBOTS_HOP else "ready"
 
 
 def _finish_within(connection: Connection, lease: Lease, end: _End, rested: Callable[[Bucket, int], Bucket]) -> bool:

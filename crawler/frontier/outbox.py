@@ -37,7 +37,9 @@ class Trace(NamedTuple):
 
 
 class Fetched(NamedTuple):
-    """How a lease ended: ``outcome`` is page, not_modified, redirected or the kind of failure."""
+    """How a lease ended: ``outcome`` is page, unchanged, not_modified, redirected, listing, robots_hop, trap_soft_404
+    or the kind of failure.
+    """
 
     outcome: str
     reason: str

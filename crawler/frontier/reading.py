@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, func, select
 
 from crawler.frontier.adding import suppressions_over, url_key
+from crawler.frontier.alerts import NO_NEW_URLS_ALERT
 from crawler.frontier.database import Frontier, now_of
 from crawler.frontier.events import STALE_COMMIT
 from crawler.frontier.schema import (
@@ -22,6 +23,7 @@ from crawler.frontier.schema import (
     database_now,
 )
 from crawler.frontier.switches import origins_named
+from crawler.frontier.trap_schema import ALERTS, TRAP_CUTS
 from domain.errors import UsageError
 from domain.frontier import UrlIdentity
 
@@ -45,6 +47,10 @@ class OriginStatus(NamedTuple):
     group: str | None
     stage_counts: dict[str, dict[str, int]]
     """By stage (fetch, parse, store, index) how often it ended with each reason."""
+    distrusted_at: int | None
+    """Since when its validators are not believed; None while they are."""
+    cuts: list[Record]
+    """What traps cut, by reason: how often, and the first few URLs."""
 
 
 class DomainStatus(NamedTuple):
@@ -53,6 +59,8 @@ class DomainStatus(NamedTuple):
     origins: list[OriginStatus]
     suppressions: list[Record]
     stale_commit_count: int
+    alerts: list[Record]
+    """Open ones, of these origins or of the whole crawl."""
 
 
 class Why(NamedTuple):
@@ -118,14 +126,19 @@ def status_of(frontier: Frontier, name: str) -> DomainStatus:
             .where(BUCKETS.c.bucket_id.in_(ids))
             .order_by(BUCKETS.c.key)
         ).mappings()
+        cuts = _cuts(connection, ids)
         origins = [
-            _origin(row, counts[row["bucket_id"]], oldest.get(row["bucket_id"]), stages[row["bucket_id"]])
+            _origin(row, counts[one], oldest.get(one), cuts[one], stages[one])
             for row in rows
+            for one in [row["bucket_id"]]
         ]
         stale = select(func.count()).select_from(URL_EVENTS).join(URLS, URLS.c.url_id == URL_EVENTS.c.url_id)
         is_stale_here = (URL_EVENTS.c.reason == STALE_COMMIT) & URLS.c.origin_id.in_(ids)
         stale_count = connection.execute(stale.where(is_stale_here)).scalar_one()
-    return DomainStatus(origins, suppressions, stale_count)
+        is_here = ALERTS.c.subject.in_([one.origin for one in origins]) | (ALERTS.c.kind == NO_NEW_URLS_ALERT)
+        open_ones = select(ALERTS).where(ALERTS.c.closed_at.is_(None), is_here).order_by(ALERTS.c.alert_id)
+        alerts = _records(connection, open_ones)
+    return DomainStatus(origins, suppressions, stale_count, alerts)
 
 
 def why(frontier: Frontier, identity: UrlIdentity) -> Why:
@@ -171,7 +184,9 @@ def _obstacles(
     """What keeps the URL from being claimed at this instant, in the order in which it is looked at."""
     said = [f"suppressed by {one['kind']} {one['pattern']}: {one['reason']}" for one in suppressions]
     if url is None or origin is None:
-        return said or ["not known: nobody has named it, or it was refused"]
+        cuts = [] if origin is None else _cuts(connection, [origin["bucket_id"]])[origin["bucket_id"]]
+        said += [f"its origin is cut by {one['reason']}, {one['cut_count']} times so far" for one in cuts]
+        return [*said, "not known: nobody has named it, or it was refused"] if not suppressions else said
     if origin["switch"] != "open":
         said.append(f"origin is {origin['switch']}")
     match url["state"]:
@@ -208,8 +223,22 @@ def _stage_counts(connection: Connection, ids: Sequence[int]) -> dict[int, dict[
     return found
 
 
+def _cuts(connection: Connection, bucket_ids: list[int]) -> dict[int, list[Record]]:
+    found: dict[int, list[Record]] = {one: [] for one in bucket_ids}
+    for row in _records(
+        connection, select(TRAP_CUTS).where(TRAP_CUTS.c.bucket_id.in_(bucket_ids)).order_by(TRAP_CUTS.c.reason)
+    ):
+        samples = row["samples"].split("\n") if row["samples"] else []
+        found[row.pop("bucket_id")].append(row | {"samples": samples})
+    return found
+
+
 def _origin(
-    row: Mapping[Any, Any], counts: dict[str, int], oldest: int | None, stages: dict[str, dict[str, int]]
+    row: Mapping[Any, Any],
+    counts: dict[str, int],
+    oldest: int | None,
+    cuts: list[Record],
+    stages: dict[str, dict[str, int]],
 ) -> OriginStatus:
     return OriginStatus(
         origin=row["key"],
@@ -225,6 +254,8 @@ def _origin(
         oldest_ready_at=oldest,
         group=row["group_key"],
         stage_counts=stages,
+        distrusted_at=row["distrusted_at"],
+        cuts=cuts,
     )
 
 

@@ -108,6 +108,8 @@ BUCKETS = Table(
     Column("claimable_at", BigInteger, nullable=False, server_default="0"),
     Column("startable_at", BigInteger, nullable=False, server_default="0"),
     Column("deferred_at", BigInteger, nullable=False, server_default="0"),
+    Column("distrusted_at", BigInteger),
+    Column("missing_page", Text),
     Column(
         "ready_at",
         BigInteger,
@@ -120,7 +122,8 @@ BUCKETS = Table(
 )
 """What origins, and groups of them, allow. ``ready_at`` is when the next URL may be claimed, and nothing where there is
 none; the index on it holds what could be claimed and nothing else, so a claim takes as long with millions of rows.
-Of a group: ``deferred_at`` is the last place in its queue."""
+Of a group: ``deferred_at`` is the last place in its queue. ``distrusted_at`` is since when validators of the origin are
+not believed; ``missing_page`` what it answers for a path that does not exist."""
 Index(
     "buckets_ready",
     BUCKETS.c.class_name,
@@ -149,6 +152,12 @@ URLS = Table(
     Column("rank_at", BigInteger, nullable=False),
     Column("etag", Text),
     Column("last_modified", Text),
+    Column("content_hash", Text),
+    Column("visited_at", BigInteger),
+    Column("comparison_count", Integer, nullable=False, server_default="0"),
+    Column("change_count", Integer, nullable=False, server_default="0"),
+    Column("observed_micros", BigInteger, nullable=False, server_default="0"),
+    Column("interval_micros", BigInteger, nullable=False, server_default="0"),
     Column("lease_owner", Text),
     Column("lease_expires_at", BigInteger),
     Column("started_at", BigInteger),
@@ -159,7 +168,8 @@ URLS = Table(
     CheckConstraint("lease_expires_at IS NULL OR state IN ('leased', 'suppressed')", name="only_leases_hold_slots"),
 )
 """Known URLs. ``url_key`` is the SHA-256 of the URL, since an index cannot hold long ones. Where ``lease_expires_at``
-stands, the URL holds a slot of its origin; the fence only grows."""
+stands, the URL holds a slot of its origin; the fence only grows. From ``content_hash`` to ``interval_micros``: what
+visits found, as ``domain/recrawl.py`` counts it."""
 Index(
     "urls_ready",
     URLS.c.origin_id,
@@ -167,6 +177,15 @@ Index(
     URLS.c.url_id,
     sqlite_where=URLS.c.state == "ready",
     postgresql_where=URLS.c.state == "ready",
+)
+Index(
+    "urls_undiscovered",
+    URLS.c.origin_id,
+    URLS.c.visited_at,
+    URLS.c.rank_at,
+    URLS.c.url_id,
+    sqlite_where=(URLS.c.state == "ready") & URLS.c.visited_at.is_(None),
+    postgresql_where=(URLS.c.state == "ready") & URLS.c.visited_at.is_(None),
 )
 Index(
     "urls_waiting",
@@ -181,6 +200,12 @@ Index(
     postgresql_where=URLS.c.lease_expires_at.is_not(None),
 )
 Index("urls_of_origin", URLS.c.origin_id)
+Index(
+    "urls_by_content",
+    URLS.c.content_hash,
+    sqlite_where=URLS.c.content_hash.is_not(None),
+    postgresql_where=URLS.c.content_hash.is_not(None),
+)
 
 URL_EVENTS = Table(
     "url_events",

@@ -13,10 +13,12 @@ from sqlalchemy import ColumnElement, Connection, Select, Table, and_, delete, f
 from sqlalchemy.exc import IntegrityError as NotUniqueError
 
 from crawler.frontier.adding import url_key
+from crawler.frontier.budgets import forget_samples
 from crawler.frontier.database import Frontier, lock_buckets, now_of
 from crawler.frontier.events import UrlEvent, log_urls
 from crawler.frontier.schema import BUCKETS, DELETIONS, DOCUMENTS, OUTBOX, REQUESTS, SUPPRESSIONS, URL_EVENTS, URLS
 from crawler.frontier.switches import write_switch
+from crawler.frontier.trap_schema import LISTINGS
 from domain.errors import UsageError
 from domain.suppressions import Suppression, SuppressionKind, check_pattern, origin_of_pattern
 from domain.texts import check_actor, check_line
@@ -28,9 +30,12 @@ DATA_CLASSES: dict[str, Table] = {
     "documents": DOCUMENTS,
     "requests": REQUESTS,
     "url_events": URL_EVENTS,
+    "listings": LISTINGS,
     "urls": URLS,
 }
 """Classes of data that the frontier keeps of a URL, in the order in which they are deleted."""
+SAMPLES = "samples"
+"""One more: what the history of its origin says of single URLs, of all of them, covered or not."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +94,11 @@ def delete_suppressed(frontier: Frontier, suppression_id: int, actor: str) -> di
             ids = deletable_ids(connection, suppression)
             counts[data_class] = connection.execute(delete(table).where(table.c.url_id.in_(ids))).rowcount
             write_deletion(connection, suppression_id, data_class, counts[data_class], actor)
+    with frontier.writing() as connection:
+        bucket_ids = _covered_buckets(connection, suppression)
+        lock_buckets(connection, bucket_ids)
+        counts[SAMPLES] = forget_samples(connection, bucket_ids)
+        write_deletion(connection, suppression_id, SAMPLES, counts[SAMPLES], actor)
     return counts
 
 
@@ -114,6 +124,11 @@ def write_deletion(connection: Connection, suppression_id: int, data_class: str,
     """The row of the audit trail."""
     audit = {"suppression_id": suppression_id, "data_class": data_class, "row_count": row_count, "actor": actor}
     connection.execute(insert(DELETIONS), [audit | {"deleted_at": now_of(connection)}])
+
+
+def _audit(connection: Connection, suppression_id: int, data_class: str, row_count: int, actor: str) -> None:
+    row = {"suppression_id": suppression_id, "data_class": data_class, "row_count": row_count, "actor": actor}
+    connection.execute(insert(DELETIONS), [row | {"deleted_at": now_of(connection)}])
 
 
 def _record(connection: Connection, opt_out: OptOut) -> Suppression:

@@ -16,7 +16,7 @@ from crawler.frontier.buckets import bucket_of, count_ready, write_buckets
 from crawler.frontier.database import Frontier, lock_buckets, now_of
 from crawler.frontier.events import UrlEvent, log_urls
 from crawler.frontier.schema import BUCKETS, URLS, database_now
-from domain.crawl_states import MOST_ATTEMPTS
+from domain.crawl_states import MOST_ATTEMPTS, ROBOTS_HOP
 
 SWEEP_SECONDS = 5
 """How often somebody should sweep; less often, and what is due waits longer."""
@@ -99,7 +99,10 @@ _RETURN = (
     .where(_IS_WANTED, URLS.c.lease_expires_at <= bindparam("now_at"))
     .values(
         state=case(
-            (URLS.c.state != "leased", URLS.c.state), (URLS.c.attempt_count >= MOST_ATTEMPTS, "failed"), else_="ready"
+            (URLS.c.state != "leased", URLS.c.state),
+            (URLS.c.source == ROBOTS_HOP, "done"),
+            (URLS.c.attempt_count >= MOST_ATTEMPTS, "failed"),
+            else_="ready",
         ),
         reason=case((URLS.c.state != "leased", URLS.c.reason), else_="lease_expired"),
         lease_owner=None,
@@ -108,7 +111,8 @@ _RETURN = (
     )
     .returning(*_CHANGED)
 )
-"""leased > ready, or > failed after too many attempts; what was suppressed meanwhile only gives its slot back."""
+"""leased > ready, or > failed after too many attempts, or > done where a robots.txt moved to; what was suppressed
+meanwhile only gives its slot back."""
 _DUE = (
     select(URLS.c.url_id, URLS.c.origin_id)
     .where(URLS.c.state == "waiting", URLS.c.due_at <= database_now())

@@ -6,13 +6,12 @@ do not depend on the tables being there just now.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from domain.ads import Ad
 from domain.settings import Settings
 from domain.signing import KeyRing
+from services.click.ad_map import ensure_ad_map
 from services.click.keys import load_key_ring, read_key_ring
-from warehouse.ads import ads_version, read_ads
+from warehouse.ads import NAME as ADS
+from warehouse.layout import open_table
 
 
 class Catalogue:
@@ -22,8 +21,9 @@ class Catalogue:
     def __init__(self, settings: Settings) -> None:
         """Loads both, and raises what keeps it from doing so. The first key is made if there is none yet."""
         self._settings = settings
-        self._ads_version = ads_version(settings)
-        self.ads: Mapping[int, Ad] = read_ads(settings)
+        snapshot = open_table(settings, ADS)
+        self._ads_version = snapshot.version()
+        self.ads = ensure_ad_map(settings, snapshot)
         self.key_ring: KeyRing = load_key_ring(settings)
 
     def refresh_keys(self) -> None:
@@ -32,7 +32,7 @@ class Catalogue:
 
     def refresh_ads(self) -> None:
         """Takes over the ads if their table has another version."""
-        version = ads_version(self._settings)
-        if version != self._ads_version:
-            self.ads = read_ads(self._settings)
-            self._ads_version = version
+        snapshot = open_table(self._settings, ADS)
+        if snapshot.version() != self._ads_version:
+            self.ads = ensure_ad_map(self._settings, snapshot)
+            self._ads_version = snapshot.version()

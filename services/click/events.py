@@ -11,8 +11,8 @@ from datetime import datetime
 
 import orjson
 
-from domain.ads import Ad
-from domain.events import EVENT_VERSION, UNKNOWN_COUNTRY
+from domain.events import EVENT_VERSION
+from services.click.ad_map import ServedAd
 from services.click.visitor import Visitor
 
 
@@ -25,8 +25,12 @@ class Stamp:
     clicked_at: datetime
 
 
-def event_bytes(impression_id: str, ad: Ad, visitor: Visitor, stamp: Stamp) -> bytes:
-    """The event as one JSON object. Whose the ad is comes from its record, never from the request."""
+def event_bytes(impression_id: str, ad: ServedAd, visitor: Visitor, stamp: Stamp) -> bytes:
+    """The event as one JSON object. Whose the ad is comes from its record, never from the request.
+
+    ``bot`` stands in it only where it is true: it is kept with the event and counted by nothing.
+    """
+    said_bot = {"bot": True} if visitor.is_bot else {}
     return orjson.dumps(
         {
             "v": EVENT_VERSION,
@@ -35,12 +39,13 @@ def event_bytes(impression_id: str, ad: Ad, visitor: Visitor, stamp: Stamp) -> b
             "advertiser_id": ad.advertiser_id,
             "campaign_id": ad.campaign_id,
             "clicked_at": stamp.clicked_at.isoformat(timespec="microseconds").replace("+00:00", "Z"),
-            "country": UNKNOWN_COUNTRY,
+            "country": visitor.country,
             "device": visitor.device,
             "ip": visitor.ip,
             "user_agent": visitor.user_agent,
             "kind": visitor.kind,
             "server_id": stamp.server_id,
             "server_seq": stamp.server_seq,
+            **said_bot,
         }
     )

@@ -1,7 +1,7 @@
-"""Where a click event becomes durable before its visitor is redirected. Today there is one such place, the log.
+"""Where a click event becomes durable before its visitor is redirected: the contract, and the log.
 
-Belongs here: the contract (``Journal``) and the log behind it. A spool for times without a broker is a second
-``Journal`` that holds the first; nothing else of the service would change. What an event holds is ``events.py``.
+Belongs here: the contract (``Journal``) and writing to the log. What happens when the log is slow or away is
+``spooled_journal.py``; what an event holds, ``events.py``.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import queue
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol
 
 from confluent_kafka import KafkaError, Message
@@ -45,13 +46,12 @@ class JournalUnavailableError(TallystickError):
 class Journal(Protocol):
     """Makes click events durable."""
 
-    def append(self, key: bytes, value: bytes) -> asyncio.Future[None]:
-        """Take a record. Never blocks; to be called in the event loop.
+    def append(self, clicked_at: datetime, key: bytes, value: bytes) -> asyncio.Future[None]:
+        """Take a click that was accepted at ``clicked_at``. Never blocks; to be called in the event loop.
 
-        The future ends with None once the record is durable, and with ``JournalUnavailableError`` once the journal has
-        given it up; it always ends. A record that was given up may all the same be durable, if only the answer was
-        lost. Records are independent of each other, and appending one again is harmless: copies are recognised.
-        Raises ``JournalUnavailableError`` at once if it takes no more; then nothing of the record was kept.
+        The future ends with None once the click is durable, and with ``JournalUnavailableError`` once it was given up;
+        it always ends. A click that was given up may all the same be durable, if only the answer was lost. Clicks are
+        independent of each other, and appending one again is harmless: copies are recognised.
         """
         ...
 
@@ -85,7 +85,11 @@ class LogWriter:
         return self._is_open
 
     def write(self, topic: str, key: bytes, value: bytes) -> asyncio.Future[None]:
-        """A record for this topic, under the contract of ``Journal.append``."""
+        """A record for this topic. The future ends with None once all in-sync replicas have it.
+
+        It ends with ``JournalUnavailableError`` once the log has given it up; it always ends. Raises that at once if
+        no more is taken; then nothing of the record was kept. Never blocks; to be called in the event loop.
+        """
         if not self._is_open:
             raise JournalUnavailableError("the log writer has ended")
         if self._unsettled_bytes + len(value) > MAX_UNSETTLED_BYTES:
@@ -149,11 +153,12 @@ class LogWriter:
 
 
 class LogJournal:
-    """The log as a journal: a record is durable once all in-sync replicas have acknowledged it."""
+    """The topic of clicks, for who gives it clicks and nothing else."""
 
     def __init__(self, writer: LogWriter, topic: str) -> None:
         self._writer = writer
         self._topic = topic
 
     def append(self, key: bytes, value: bytes) -> asyncio.Future[None]:
+        """As ``LogWriter.write``."""
         return self._writer.write(self._topic, key, value)

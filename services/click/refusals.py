@@ -20,10 +20,10 @@ from domain.signing import SignatureFault
 RefusalReason = (
     LinkFaultReason
     | SignatureFault
-    | Literal[
-        "malformed_request", "oversized_request", "method_not_allowed", "unknown_ad", "not_ready", "log_unavailable"
-    ]
+    | Literal["malformed_request", "oversized_request", "method_not_allowed", "unknown_ad", "not_ready"]
 )
+TallyReason = RefusalReason | Literal["click_lost"]
+"""What is counted: refusals, and the clicks that were redirected though nothing could keep them."""
 Headers = list[tuple[bytes, bytes]]
 
 RETRY_AFTER_SECONDS = 5
@@ -42,9 +42,9 @@ STATUS: dict[RefusalReason, HTTPStatus] = {
     "unknown_key": HTTPStatus.FORBIDDEN,
     "bad_signature": HTTPStatus.FORBIDDEN,
     "expired_key": HTTPStatus.FORBIDDEN,
+    "expired_link": HTTPStatus.FORBIDDEN,
     "unknown_ad": HTTPStatus.NOT_FOUND,
     "not_ready": HTTPStatus.SERVICE_UNAVAILABLE,
-    "log_unavailable": HTTPStatus.SERVICE_UNAVAILABLE,
 }
 """In the order of judgement: the first that applies is the reason."""
 
@@ -82,15 +82,15 @@ def json_headers(body: bytes) -> Headers:
 
 
 class RefusalTally:
-    """Counts refusals by minute and reason until they are reported. Used from one thread, the event loop's."""
+    """Counts refusals and losses by minute and reason until they are reported. Used in the event loop."""
 
     def __init__(self) -> None:
-        self._counts: Counter[tuple[datetime, RefusalReason]] = Counter()
+        self._counts: Counter[tuple[datetime, TallyReason]] = Counter()
 
-    def count(self, reason: RefusalReason, at: datetime) -> None:
+    def count(self, reason: TallyReason, at: datetime) -> None:
         self._counts[minute_of(at), reason] += 1
 
-    def unreported(self, before: datetime | None = None) -> list[tuple[datetime, RefusalReason, int]]:
+    def unreported(self, before: datetime | None = None) -> list[tuple[datetime, TallyReason, int]]:
         """Minute, reason and count of what was not reported yet, oldest first; only minutes ended by ``before``."""
         return [
             (minute, reason, count)
@@ -98,7 +98,7 @@ class RefusalTally:
             if before is None or minute < minute_of(before)
         ]
 
-    def reported(self, minute: datetime, reason: RefusalReason, count: int) -> None:
+    def reported(self, minute: datetime, reason: TallyReason, count: int) -> None:
         """The log has a report of this many; what was counted since stays."""
         self._counts[minute, reason] -= count
         if not self._counts[minute, reason]:

@@ -1,7 +1,7 @@
 """What the service tells others about itself, through the log: watermarks each second, refusals each minute.
 
 Belongs here: when a report is sent and what becomes of one that is not acknowledged. The promise in a watermark is made
-by ``inflight.py``; the form of both reports is in ``clicklog``.
+by ``inflight.py`` and the spool; the form of both reports is in ``clicklog``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from datetime import datetime
 from clicklog.edge_counts import EdgeCount
 from clicklog.watermarks import Watermark
 from domain.settings import Settings
-from services.click.inflight import InFlight
 from services.click.journal import LogWriter
 from services.click.refusals import RefusalTally
 
@@ -20,29 +19,33 @@ WATERMARK_SECONDS = 1.0
 
 
 class Reporter:
-    """Sends the reports of one server. Its methods end once the log has settled what they sent."""
+    """Sends the reports of one server. Its methods end once the log has settled what they sent.
+
+    ``accepted_until``: before which instant the log has everything, given what time it is.
+    """
 
     def __init__(
         self,
         settings: Settings,
         writer: LogWriter,
-        in_flight: InFlight,
+        accepted_until: Callable[[datetime], datetime],
         tally: RefusalTally,
         now: Callable[[], datetime],
     ) -> None:
         self._settings = settings
         self._writer = writer
-        self._in_flight = in_flight
+        self._accepted_until = accepted_until
         self._tally = tally
         self._now = now
 
-    async def send_watermark(self, is_closing: bool = False) -> None:
-        """Returns once the log has it; ``JournalUnavailableError`` otherwise, and then the next one says as much."""
+    async def send_watermark(self, is_closing: bool = False) -> datetime:
+        """What it promised, once the log has it; ``JournalUnavailableError`` otherwise: the next one says as much."""
         sent_at = self._now()
-        until = self._in_flight.accepted_until(sent_at)
+        until = self._accepted_until(sent_at)
         mark = Watermark(self._settings.server_id, until, is_closing, sent_at)
         key, value = mark.server_id.encode(), mark.encode()
         await self._writer.write(self._settings.edge_watermarks_topic, key, value)
+        return until
 
     async def send_ended_minutes(self) -> None:
         """Reports the refusals of minutes that are over."""

@@ -1,7 +1,8 @@
 """The click service as a process: start, serve, refresh, stop.
 
 Belongs here: the order in which things start and end. A stop is: no new connection, the running requests answered, the
-log's last acknowledgement, the refusals reported, then the closing watermark; so nothing it says can turn out wrong.
+log's last acknowledgement, the spool shipped, the refusals reported, then the closing watermark; so nothing it says can
+turn out wrong.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import signal
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from datetime import datetime
 
 import uvicorn
 import uvloop
@@ -21,12 +23,18 @@ from domain.events import FIELDS
 from domain.settings import Settings
 from services.click.app import ClickApp
 from services.click.catalogue import Catalogue
+from services.click.fleet import Fleet
+from services.click.gauges import ClickMetrics, Parts
 from services.click.inflight import InFlight
-from services.click.journal import JournalUnavailableError, LogJournal, LogWriter
+from services.click.journal import SETTLED_WITHIN_SECONDS, JournalUnavailableError, LogJournal, LogWriter
 from services.click.protocol import ClickProtocol
 from services.click.refusals import RefusalTally
 from services.click.registration import register
 from services.click.reports import WATERMARK_SECONDS, Reporter
+from services.click.shipper import Shipper
+from services.click.spool import Spool
+from services.click.spooled_journal import SpooledJournal
+from services.click.standing import Standing
 from services.listening import listen
 from warehouse.clock import now
 from warehouse.create import create_missing_tables
@@ -52,12 +60,20 @@ def run_click_service(settings: Settings, report: Report) -> None:
     pattern = next(field.pattern for field in FIELDS if field.name == "server_id") or ""
     if not re.fullmatch(pattern, settings.server_id):
         raise SettingError(f"setting server_id is {settings.server_id!r}", f"text that matches {pattern}", "correct it")
+    with listen(settings.bind_address, settings.click_port, "click_port") as listener:
+        create_missing_tables(settings)
+        if settings.click_workers == 1:
+            run_worker(settings, listener, report)
+        else:
+            Fleet(settings, listener, run_worker, report).run()
+
+
+def run_worker(settings: Settings, listener: socket.socket, report: Report) -> None:
+    """Serves on a socket that may be shared, until SIGTERM or SIGINT."""
     with (
-        listen(settings.bind_address, settings.click_port, "click_port") as listener,
         writer_lock(settings, f"click-{settings.server_id}"),
         asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
     ):
-        create_missing_tables(settings)
         catalogue = Catalogue(settings)
         runner.run(_serve(settings, catalogue, listener, report))
 
@@ -84,41 +100,73 @@ class ClickProcess:
         self._catalogue = catalogue
         self._report = report
         self._stopping = asyncio.Event()
+        self._told_lost_count = 0
         self._in_flight = InFlight(now())
         self._writer = LogWriter(settings)
+        self._spool = Spool(settings.spool_path, settings.spool_limit_bytes, report)
+        self._standing = Standing(settings.spool_path)
+        self._shipper = Shipper(self._spool, self._writer, settings, now)
+        log = LogJournal(self._writer, settings.clicks_topic)
+        self._journal = SpooledJournal(log, self._spool, settings.log_budget_seconds, now)
         tally = RefusalTally()
-        journal = LogJournal(self._writer, settings.clicks_topic)
         self._app = ClickApp(
-            settings=settings, catalogue=catalogue, journal=journal, in_flight=self._in_flight, tally=tally, now=now
+            settings=settings,
+            catalogue=catalogue,
+            journal=self._journal,
+            in_flight=self._in_flight,
+            tally=tally,
+            now=now,
         )
-        self._reporter = Reporter(settings, self._writer, self._in_flight, tally, now)
+        parts = Parts(self._app, self._in_flight, self._spool, self._journal, self._shipper)
+        self._metrics = ClickMetrics(settings.spool_path, parts, now)
+        self._app.show_metrics(self._metrics.text)
+        self._reporter = Reporter(settings, self._writer, self._accepted_until, tally, now)
         self._server = _Server(uvicorn_config(self._app))
 
     async def serve(self, listener: socket.socket) -> None:
         """Returns after a graceful stop; raises what keeps the service from serving or from closing in order."""
         for signal_number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(signal_number, self._stop)
+        self._serve_by_standing()
         reporting = asyncio.create_task(self._keep_reporting())
-        reporting.add_done_callback(lambda _: self._stop())  # while serving it ends by an error only
+        shipping = asyncio.create_task(self._shipper.run(self._journal))
+        for task in (reporting, shipping):
+            task.add_done_callback(lambda _: self._stop())  # while serving they end by an error only
         refreshing = asyncio.create_task(self._keep_refreshing())
         try:
             await self._server.serve(sockets=[listener])
             self._stopping.set()
             await reporting
-            await self._close()
+            await self._close(shipping)
         finally:
             refreshing.cancel()
+            shipping.cancel()
+            await self._spool.close()
             await self._writer.close()
 
     def _stop(self) -> None:
         self._server.should_exit = True
 
-    async def _close(self) -> None:
+    def _accepted_until(self, at: datetime) -> datetime:
+        """Before this the log has everything: nothing earlier is in flight, and nothing earlier waits in the spool."""
+        until, oldest_waiting = self._in_flight.accepted_until(at), self._spool.oldest_waiting
+        return until if oldest_waiting is None else min(until, oldest_waiting)
+
+    def _serve_by_standing(self) -> None:
+        """A server that hours wait for already need not wait for the log before it answers."""
+        promised_until = self._standing.promised_until()
+        if promised_until is not None:
+            self._in_flight.keep_promise(promised_until)
+            self._app.is_registered = True
+
+    async def _close(self, shipping: asyncio.Task[None]) -> None:
         """What was accepted is settled first: a closing watermark says that nothing more is on its way."""
         while len(self._in_flight):
             await asyncio.sleep(_SETTLING_POLL_SECONDS)
+        await self._ship_the_rest(shipping)
         if not self._app.is_registered:
             return
+        self._standing.end()
         try:
             await self._reporter.send_all_refusals()
             await self._reporter.send_watermark(is_closing=True)
@@ -131,6 +179,21 @@ class ClickProcess:
             ) from error
         self._report("click service stopped; the log has everything it accepted")
 
+    async def _ship_the_rest(self, shipping: asyncio.Task[None]) -> None:
+        """``ClosingError`` if the log does not take it in time; it stays where it is, and hours wait for it."""
+        deadline = asyncio.get_running_loop().time() + SETTLED_WITHIN_SECONDS
+        while self._spool.waiting_bytes and not shipping.done() and asyncio.get_running_loop().time() < deadline:
+            await asyncio.sleep(_SETTLING_POLL_SECONDS)
+        if shipping.done():
+            shipping.result()
+        if self._spool.waiting_bytes:
+            waiting = f"{self._spool.waiting_bytes:,} bytes of clicks wait"
+            raise ClosingError(
+                f"server {self._settings.server_id} stopped while {waiting} in {self._settings.spool_path}",
+                "a log that takes them",
+                "start this server once more when the log is back; it ships them first, and until then hours wait",
+            )
+
     async def _keep_reporting(self) -> None:
         registering = asyncio.create_task(register(self._settings, self._reporter, self._in_flight, now, self._report))
         if not await self._is_done_before_stop(registering):
@@ -139,8 +202,11 @@ class ClickProcess:
         self._report("click service is ready")
         trouble = _Trouble(self._report, "the log does not answer")
         while not await self._is_stopping_within(WATERMARK_SECONDS):
+            self._tell_losses()
+            with suppress(OSError):  # a full disk hides these samples from the other processes, and costs no click
+                self._metrics.leave()
             try:
-                await self._reporter.send_watermark()
+                self._standing.keep(await self._reporter.send_watermark())
                 await self._reporter.send_ended_minutes()
             except JournalUnavailableError as error:
                 if not self._writer.is_open:
@@ -148,6 +214,14 @@ class ClickProcess:
                 trouble.met(error)
             else:
                 trouble.over()
+
+    def _tell_losses(self) -> None:
+        lost_count = self._app.lost_count - self._told_lost_count
+        if lost_count:
+            self._report(
+                f"LOST {lost_count:,} clicks: neither the log nor the spool takes them; visitors are redirected"
+            )
+            self._told_lost_count = self._app.lost_count
 
     async def _keep_refreshing(self) -> None:
         refreshes = (self._catalogue.refresh_keys, self._catalogue.refresh_ads)

@@ -21,6 +21,7 @@ UNITS = (
     "_id",
     "_mib",
     "_micros",
+    "_ms",
     "_number",
     "_partitions",
     "_per_mille",
@@ -28,6 +29,7 @@ UNITS = (
     "_ratio",
     "_seconds",
     "_version",
+    "_workers",
 )
 DESIGN_NUMBERS = {
     "clicks",

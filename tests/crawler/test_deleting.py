@@ -77,6 +77,7 @@ def test_nothing_of_it_is_left_and_nothing_else_is_gone(
     counts = delete_everywhere(crawl.frontier, store, settings, suppression.suppression_id, "ann")
     assert counts | {"url_events": 0} == {
         **{"bodies": 1, "outbox": 2, "documents": 2, "requests": 0, "url_events": 0, "urls": 3},
+        **{"listings": 0, "samples": 0},
         **{"delivered_documents": 1, "delivered_links": 1, "delivered_fetch_log": 1, "delivered_near_duplicates": 0},
     }
     assert [is_kept(store, digest) for digest in (ours, shared, theirs)] == [False, True, True]

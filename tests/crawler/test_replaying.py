@@ -21,6 +21,7 @@ from crawler.spool import Spool
 from crawler.store import BodyStore
 from domain.crawl_states import Lease
 from domain.receipts import RequestRow
+from domain.recrawl import Seen, after_visit
 from tests.support.crawl_world import FOREVER, Crawl
 from tests.support.frontiers import identity
 from tests.support.stored_pages import BODY, facts_of, lease_of
@@ -44,7 +45,7 @@ def spool_page(spool: Spool, store: BodyStore, lease: Lease) -> str:
     digest = store.put(BODY)
     document = Document(200, digest, len(BODY), "text/html", "fetched", "parsed", "a title")
     stored = Stored(document, facts_of(lease.url), partial(store.keep, digest, BODY))
-    done = Completion("fetched", 5, 60_000_000, '"v"', None, "said", TRACE)
+    done = Completion("fetched", 5, 60_000_000, '"v"', None, "said", TRACE, after_visit(Seen(), 7, digest))
     assert spool.keep(page_entry(lease, done, stored, [Candidate(identity(LINK), LINK, "link", 0, 1)]), 0)
     return digest
 
@@ -64,10 +65,23 @@ def test_a_page_is_committed_as_it_would_have_been(crawl: Crawl, spool: Spool, s
     assert spool.is_empty
     assert (crawl.documents(), crawl.said(A), crawl.url(A)["etag"]) == ({A: "a title"}, ("waiting", "fetched"), '"v"')
     assert crawl.said(LINK) == ("ready", "added")
+    assert (crawl.url(A)["content_hash"], crawl.url(A)["visited_at"]) == (digest, 7)
     (event,) = undelivered(crawl.frontier)
     assert event.payload["document"] == {**facts_of(A).facts, **event.payload["document"], "content_hash": digest}
     assert (event.payload["trace"], event.payload["detail"]) == (list(TRACE), "said")
     assert receipt_of(crawl.frontier, A[:-1], 0, FOREVER).request_count == 1
+
+
+def test_a_page_with_the_bytes_of_last_time_is_no_document(crawl: Crawl, spool: Spool, store: BodyStore) -> None:
+    crawl.seed(A)
+    digest, lease = store.put(BODY), lease_of(crawl)
+    document = Document(200, digest, len(BODY), "text/html", "fetched", "parsed", "a title")
+    stored = Stored(document, facts_of(A), partial(store.keep, digest, BODY), is_new=False)
+    spool.keep(page_entry(lease, Completion("unchanged", 5), stored, []), 0)
+    replay(crawl.frontier, store, spool)
+    assert (crawl.documents(), crawl.said(A)) == ({}, ("done", "unchanged"))
+    (event,) = undelivered(crawl.frontier)
+    assert (event.payload["outcome"], event.payload["document"]) == ("unchanged", None)
 
 
 def test_a_failure_is_committed_as_it_would_have_been(crawl: Crawl, spool: Spool, store: BodyStore) -> None:

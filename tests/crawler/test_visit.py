@@ -24,21 +24,6 @@ def test_robots_is_read_once_for_many_pages(crawl: Crawl) -> None:
     asyncio.run(run())
 
 
-def test_a_robots_file_elsewhere_is_asked_for_in_no_other_bucket(crawl: Crawl) -> None:
-    async def run() -> None:
-        async with HostileSite(behaviours={"/robots.txt": ROBOTS}) as other, HostileSite() as site:
-            moved = answer(status="301 Moved", location=f"{other.origin}/robots.txt")
-            site.behaviours = {"/robots.txt": moved, "/": page()}
-            crawl.seed(f"{site.origin}/")
-            made = await crawl.run(site, other)
-            assert made.counts == {"robots_unreadable": 1}
-            assert (site.asked_paths(), other.asked_paths()) == (["/robots.txt"], [])
-            said = why(crawl.frontier, normalise(f"{site.origin}/")).events[-1]["detail"]
-            assert said == f"redirected to {other.origin}/robots.txt"
-
-    asyncio.run(run())
-
-
 def test_a_robots_file_that_moved_within_its_origin_keeps_the_gap(crawl: Crawl) -> None:
     """C15: every request spends the one bucket."""
 

@@ -283,8 +283,10 @@ def test_an_error_that_is_no_page_s_fault_ends_the_worker_and_is_raised(crawl: C
 def test_settings_say_how_a_worker_crawls(tmp_path: Path) -> None:
     values = {"crawl_contact_url": "https://crawler.example/", "crawl_revisit_hours": 2, "crawl_scope": "host"}
     made: WorkerParams = params_from(settings_from(values, tmp_path), "w", 3, True)
-    assert (made.scope, made.revisit_micros, made.most_in_hand) == ("host", 7_200 * SECOND_MICROS, 3)
+    assert (made.scope, made.most_in_hand, made.unconditional_per_mille) == ("host", 3, 50)
+    usual = {"news": 1, "landing": 24, "general": 2, "documentation": 720}
+    assert made.revisits == {name: hours * 3_600 * SECOND_MICROS for name, hours in usual.items()}
     once = params_from(settings_from({**values, "crawl_revisit_hours": 0}, tmp_path), "w", 3, True)
-    assert once == replace(made, revisit_micros=None)
+    assert once == replace(made, revisits={name: one for name, one in made.revisits.items() if name != "general"})
     with pytest.raises(SettingError, match="crawl_contact_url"):
         params_from(settings_from({}, tmp_path), "w", 1, True)

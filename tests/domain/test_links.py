@@ -145,3 +145,26 @@ def test_an_impression_of_a_link_is_one_of_an_event(impression_id: str) -> None:
     fits = re.fullmatch(pattern or "", impression_id) is not None
     query = link_query(SignedLink(impression_id, 42, "k1", SIG)).encode()
     assert isinstance(parse_link(query), SignedLink) == fits
+
+
+def test_a_link_with_an_end_is_written_and_read() -> None:
+    link = SignedLink("imp-7", 42, "k1", SIG, 1_772_366_400)
+    assert parse_link(link_query(link).encode()) == link
+
+
+@pytest.mark.parametrize(
+    ("end", "reason"),
+    [
+        ("", "missing_parameter"),
+        ("0", "malformed_parameter"),
+        ("-1", "malformed_parameter"),
+        ("soon", "malformed_parameter"),
+        ("9" * 12, "oversized_parameter"),
+        ("1&exp=2", "repeated_parameter"),
+    ],
+)
+def test_an_end_that_is_no_time_is_refused(end: str, reason: str) -> None:
+    """An end is never ignored: a link that was to end must not hold for ever."""
+    fault = parse_link(_query() + f"&exp={end}".encode())
+    assert isinstance(fault, LinkFault)
+    assert (fault.reason, fault.parameter) == (reason, "exp")

@@ -145,3 +145,19 @@ def test_a_ring_needs_one_key_that_signs_and_no_id_twice() -> None:
 
 def test_a_secret_is_not_printed() -> None:
     assert "1111" not in repr(RING)
+
+
+def test_the_documented_bytes_of_a_link_with_an_end() -> None:
+    expected = hmac.new(b"1" * 32, b"tallystick-click-2\nk1\nimp-7\n42\n1772366400", hashlib.sha256).digest()
+    assert base64.urlsafe_b64decode(RING.sign("imp-7", 42, 1_772_366_400).signature + "=") == expected
+
+
+def test_a_link_is_accepted_until_its_end_and_its_end_cannot_be_moved() -> None:
+    end = int(AT.timestamp())
+    link = RING.sign("imp-7", 42, end)
+    assert RING.fault_of(link, AT - timedelta(microseconds=1)) is None
+    assert RING.fault_of(link, AT) == "expired_link"
+    for moved in (end + 1, None):
+        assert RING.fault_of(SignedLink("imp-7", 42, "k1", link.signature, moved), AT) == "bad_signature"
+    without = RING.sign("imp-7", 42)
+    assert RING.fault_of(SignedLink("imp-7", 42, "k1", without.signature, end + 9), AT) == "bad_signature"

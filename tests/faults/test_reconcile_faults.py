@@ -21,7 +21,10 @@ pytestmark = pytest.mark.spark
 
 CLICKS = [Click("a", 1), Click("b", 2, partition=1), Click("a", 3), Click("c", 4, kind="head"), Click("d", 61)]
 MORE = [Click("d", 62, country="FR"), Click("e", 63, partition=1), Click("a", 64)]
-BEFORE_THE_SEAL = ("counts written", "exclusions written", "outcomes written", "drift written")
+BEFORE_THE_SEAL = (
+    *("counts written", "exclusions written", "outcomes written", "drift written"),
+    *("metrics written", "verdicts written"),
+)
 BEFORE_THE_PUBLICATION = ("sealed", "minutes replaced", "hours replaced", "day replaced")
 FINAL_TABLES = ("final_clicks_minute", "final_clicks_hour", "final_clicks_day")
 RUN_AND_DIE = """
@@ -31,6 +34,7 @@ from domain.settings import Settings
 from spark_jobs.params import ReconcileParams
 from spark_jobs.reconcile import reconcile
 from tests.support.archive_world import H, HOUR, NOW, WrittenLog
+from tests.support.reconcile_world import judge_nothing
 from warehouse.spark.session import spark_session
 
 home, step = Path(sys.argv[1]), sys.argv[2]
@@ -42,6 +46,7 @@ reconcile(
     ReconcileParams(H + HOUR, H + 2 * HOUR, "dies"),
     lambda: NOW,
     log=WrittenLog(ends),
+    judge=judge_nothing,
     after_step=lambda done: os.kill(os.getpid(), signal.SIGKILL) if done == step else None,
 )
 """

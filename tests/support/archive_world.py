@@ -163,11 +163,9 @@ class ArchiveWorld:
     def seals(self) -> list[Seal]:
         return read_seals(self.settings)
 
-    def plan(
-        self, first: datetime = H, count: int = 1, now: datetime = NOW, *, is_revising: bool = False
-    ) -> list[HourPlan]:
+    def plan(self, first: datetime = H, count: int = 1, now: datetime = NOW, **counted_again: bool) -> list[HourPlan]:
         hours = [first + HOUR * index for index in range(count)]
-        return plan(self.settings, hours, now, self.log, is_revising=is_revising)
+        return plan(self.settings, hours, now, self.log, **counted_again)
 
     def oracle(self) -> list[Outcome]:
         """What became of each event, by the plain rule over the whole log."""

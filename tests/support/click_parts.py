@@ -38,11 +38,12 @@ class MemoryJournal:
         self.records: list[tuple[bytes, bytes]] = []
         self.waiting: list[asyncio.Future[None]] = []
 
-    def append(self, key: bytes, value: bytes) -> asyncio.Future[None]:
-        if self.is_full:
-            raise JournalUnavailableError("full")
-        self.records.append((key, value))
+    def append(self, clicked_at: datetime, key: bytes, value: bytes) -> asyncio.Future[None]:
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        if self.is_full:
+            future.set_exception(JournalUnavailableError(f"full at {clicked_at}"))
+            return future
+        self.records.append((key, value))
         if self.acknowledges_at_once:
             future.set_result(None)
         else:

@@ -17,6 +17,7 @@ from uuid import uuid4
 
 from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
+from domain.buckets import parse_utc
 from domain.links import CLICK_PATH, link_query
 from domain.settings import Settings
 from services.click.keys import load_key_ring
@@ -145,3 +146,25 @@ def records_of(settings: Settings, topic: str) -> list[Record]:
 def values_of(settings: Settings, topic: str) -> list[dict[str, Any]]:
     """The records of a topic as JSON."""
     return [record.document for record in records_of(settings, topic)]
+
+
+def check_watermarks(settings: Settings) -> None:
+    """Of a server that has closed: the first before the first click, never falling, one closing at the very end."""
+    marks = records_of(settings, settings.edge_watermarks_topic)
+    clicks = records_of(settings, settings.clicks_topic)
+    values = [mark.document for mark in marks]
+    until = [parse_utc(value["accepted_until"]) for value in values]
+    assert {mark.key for mark in marks} == {settings.server_id.encode()}
+    assert len(values) >= 3
+    assert until == sorted(until)
+    assert [value["is_closing"] for value in values] == [False] * (len(values) - 1) + [True]
+    assert marks[0].appended_ms <= clicks[0].appended_ms
+    last_click = max(parse_utc(click.document["clicked_at"]) for click in clicks)
+    assert until[-1] > last_click
+    for mark, promised in zip(marks, until, strict=True):
+        late = [
+            click
+            for click in clicks
+            if parse_utc(click.document["clicked_at"]) < promised and click.appended_ms > mark.appended_ms
+        ]
+        assert late == []

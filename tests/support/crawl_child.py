@@ -25,7 +25,7 @@ AGENT = Agent("tallystick-test", "https://crawler.example/about")
 
 def params(owner: str, ports: frozenset[int], folder: Path, **fields: object) -> WorkerParams:
     """A worker that asks sites on loopback until it is idle; its spool is in that folder."""
-    known = {"scope": "registrable_domain", "revisit_micros": 3_600 * SECOND_MICROS, "most_in_hand": 8}
+    known = {"scope": "registrable_domain", "revisits": {"general": 3_600 * SECOND_MICROS}, "most_in_hand": 8}
     known |= {"spool_folder": folder / "spool", "spool_bytes": 1_000_000}
     policy = EgressPolicy(ports, (LOOPBACK,))
     return WorkerParams(owner=owner, agent=AGENT, egress=policy, **{**known, "is_until_idle": True, **fields})  # type: ignore[arg-type] - by name

@@ -12,9 +12,11 @@ from pyspark.sql import SparkSession
 from domain.buckets import HOUR, hour_of
 from domain.counting import CountKey, LoggedEvent, count_billable
 from domain.identity import LogPosition
+from domain.quality_verdicts import Verdict
 from domain.seals import SetDigest, billable_line, current_seals
 from spark_jobs.params import ReconcileParams, ReconcileReceipt
 from spark_jobs.reconcile import reconcile
+from spark_jobs.reconcile_quality import Judge
 from spark_jobs.transforms.parse import dimensions
 from tests.support.archive_world import NOW, ArchiveWorld, H, identity_row
 from warehouse.tables import TABLES
@@ -26,6 +28,11 @@ Exclusions = dict[LogPosition, tuple[str | None, LogPosition | None]]
 """By position the reason and the winner's position."""
 
 
+def judge_nothing(*_: object) -> list[Verdict]:
+    """No verdict about any hour."""
+    return []
+
+
 class ReconcileWorld(ArchiveWorld):
     """An archive world with a Spark session."""
 
@@ -34,11 +41,22 @@ class ReconcileWorld(ArchiveWorld):
         self.spark = spark
 
     def reconcile(
-        self, first: datetime = H, count: int = 1, now: datetime = NOW, case: str = "", **hooks: Any
+        self,
+        first: datetime = H,
+        count: int = 1,
+        now: datetime = NOW,
+        case: str = "",
+        *,
+        is_recounting_held: bool = False,
+        judge: Judge = judge_nothing,
+        **hooks: Any,
     ) -> ReconcileReceipt:
+        """By a judge who finds nothing to say, since asking takes seconds; a test of quality brings the real one."""
         reason = "found later" if case else ""
-        params = ReconcileParams(first, first + HOUR * count, "test", reason=reason, case_id=case)
-        return reconcile(self.settings, self.spark, params, lambda: now, log=self.log, **hooks)
+        params = ReconcileParams(
+            first, first + HOUR * count, "test", reason=reason, case_id=case, is_recounting_held=is_recounting_held
+        )
+        return reconcile(self.settings, self.spark, params, lambda: now, log=self.log, judge=judge, **hooks)
 
     def sealed_counts(self) -> dict[CountKey, int]:
         """The minutes of all attempts that seals name; a key that stands twice fails."""

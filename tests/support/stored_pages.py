@@ -13,6 +13,7 @@ from crawler.parse import PageSource, parse_page
 from crawler.parse_worker import ParseOutcome
 from crawler.store import BodyStore
 from domain.crawl_states import Lease
+from domain.recrawl import after_visit
 from tests.support.frontiers import FrontierWorld
 
 HASH = "ab" * 32
@@ -39,15 +40,18 @@ def commit(
     content_hash: str = HASH,
     links: Sequence[Sequence[Any]] | None = None,
     keep_body: Callable[[], None] = int,
+    next_in_micros: int | None = None,
+    is_new: bool = True,
 ) -> None:
-    """Commits the lease as a page with that body, planned never again."""
+    """Commits the lease as a page with that body, planned never again if nothing else is said."""
     contents = facts_of(lease.url, body)
     if links is not None:
         contents = contents._replace(links=links)
     title = contents.facts["title"]
     document = Document(200, content_hash, len(body), "text/html", "fetched", "parsed", title)
-    done = Completion("fetched", 0)
-    commit_page(frontier, lease, done, Stored(document, contents, keep_body), ())
+    seen = after_visit(lease.seen, lease.claimed_at, content_hash)
+    done = Completion("fetched" if is_new else "unchanged", 0, next_in_micros, seen=seen)
+    commit_page(frontier, lease, done, Stored(document, contents, keep_body, is_new), ())
 
 
 def store_page(world: FrontierWorld, store: BodyStore, body: bytes = BODY) -> str:

@@ -23,6 +23,8 @@ from warehouse.tables.period_closes import PERIOD_CLOSES
 from warehouse.tables.proposal_dismissals import PROPOSAL_DISMISSALS
 from warehouse.tables.publications import PUBLICATIONS
 from warehouse.tables.quality_metrics import QUALITY_METRICS
+from warehouse.tables.quality_overrides import QUALITY_OVERRIDES
+from warehouse.tables.quality_verdicts import QUALITY_VERDICTS
 from warehouse.tables.quarantined_clicks import QUARANTINED_CLICKS
 from warehouse.tables.raw_clicks import RAW_CLICKS
 from warehouse.tables.reconciled_clicks_minute import RECONCILED_CLICKS_MINUTE
@@ -62,6 +64,8 @@ TABLES: dict[str, Table] = {
         PROPOSAL_DISMISSALS,
         RETENTION_STEPS,
         QUALITY_METRICS,
+        QUALITY_VERDICTS,
+        QUALITY_OVERRIDES,
         LOGS,
         DOCUMENTS,
         LINKS,

@@ -17,7 +17,7 @@ FETCH_LOG = Table(
         Column("registrable_domain", "string", "registrable domain of the URL"),
         Column("fence_number", "long", "of the lease"),
         Column("attempt_number", "long", "attempts in a row, this one included"),
-        Column("outcome", "string", "page, not_modified, redirected, throttled, transient, final or refused"),
+        Column("outcome", "string", "page, unchanged, listing, redirected, transient and the like, see docs/crawl.md"),
         Column("reason", "string", "reason code, see docs/crawl.md"),
         Column("detail", "string", "for people", is_nullable=True),
         Column("status_number", "int", "HTTP status; null without an answer or a request", is_nullable=True),

@@ -65,3 +65,9 @@ def test_rotation_adds_a_key_and_shows_no_secret(home: Path) -> None:
     stored = json.loads((home / "secrets" / "click-keys.json").read_text())["keys"]
     for output in (rotated.output, listed.output):
         assert all(key["key_id"] in output and key["secret"] not in output for key in stored)
+
+
+def test_the_spool_of_a_server_that_never_needed_it() -> None:
+    result = RUNNER.invoke(app, ["click", "spool"])
+    assert result.exit_code == 0
+    assert "server edge-1: 0 clicks (0 bytes) wait" in result.stderr

@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from cli.main import app
+from crawler.frontier.adding import Candidate, add_urls
 from crawler.frontier.claims import Claimer
 from crawler.frontier.database import frontier_of
 from crawler.frontier.requests import log_request
@@ -120,3 +121,25 @@ def test_a_worker_says_what_became_of_its_leases(monkeypatch: pytest.MonkeyPatch
     (again,) = documents(run("run", "--workers", "2", "--until-idle", "--json"))
     assert (again["lease_count"], again["is_stopped"]) == (0, False)
     assert str(again["started_at"]).endswith("Z")
+
+
+def test_what_traps_cut_is_told_and_allowed() -> None:
+    """The cuts with their samples and the one alert; what is allowed is in the history of the origin."""
+    run("seeds", "https://a.example/", "--actor", "ann")
+    frontier = frontier_of(load_settings())
+    urls = [f"https://a.example/{number}/x/x/x/" for number in range(120)]
+    list(add_urls(frontier, [Candidate(normalise(url), url, "link", 0, 1) for url in urls], "w"))
+    frontier.close()
+    shown = run("status", "a.example")
+    assert "trap_repetition" in shown.stdout
+    assert "alert trap of https://a.example" in shown.stderr
+    (told,) = documents(run("status", "a.example", "--json"))
+    (cut,) = told["origins"][0]["cuts"]  # type: ignore[index]
+    assert (cut["cut_count"], cut["samples"]) == (120, urls[:5])
+    assert str(cut["last_cut_at"]).endswith("Z")
+    assert len(told["alerts"]) == 1  # type: ignore[arg-type]
+    done = run("allow", "https://a.example", "trap_repetition", "--limit", "3", *WHO)
+    assert (done.exit_code, done.stderr) == (0, "https://a.example is allowed trap_repetition up to 3\n")
+    assert "alert" not in run("status", "a.example").stderr
+    assert "trap_repetition up to 3: complaint" in run("why", "https://a.example/").stdout
+    assert run("allow", "https://a.example", "gravity", *WHO).exit_code == 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from threading import Event
 
 import pytest
@@ -195,3 +196,24 @@ def test_many_workers_are_as_polite_as_one(frontier_url: str) -> None:
         assert done == journal.completed.keys()
         world.pass_seconds(10)
         sweep(world.frontier, "sweeper")
+
+
+@pytest.mark.parametrize(("per_mille", "order"), [(1_000, ["new", "seen"]), (0, ["seen", "new"])])
+def test_a_share_of_claims_is_for_urls_that_were_never_visited(
+    frontier_url: str, per_mille: int, order: list[str]
+) -> None:
+    """The page that is due again has waited longer; a reserved claim takes the new one."""
+    with frontier_world(frontier_url, replace(POLICY, discovery_per_mille=per_mille)) as world:
+        world.add(A + "seen", priority=5)
+        complete(world.frontier, world.lease(), Completion("fetched", 0, next_in_micros=SECOND_MICROS))
+        world.pass_seconds(601)
+        world.add(A + "new")
+        sweep(world.frontier, "s")
+        claimed = []
+        for _ in order:
+            lease = world.lease()
+            claimed.append(lease.url.removeprefix(A))
+            assert (lease.seen.visited_at is None) is (claimed[-1] == "new")
+            complete(world.frontier, lease, DONE)
+            world.pass_seconds(601)
+        assert claimed == order

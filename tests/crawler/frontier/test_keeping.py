@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -12,9 +13,14 @@ from sqlalchemy import func, select
 
 from crawler.frontier import keeping
 from crawler.frontier.keeping import delete_old_documents, discard_suppressed, discard_unneeded
+from crawler.frontier.leases import Completion, complete
 from crawler.frontier.schema import DOCUMENTS
 from crawler.frontier.suppressing import OptOut, suppress
-from crawler.store import BodyStore
+from crawler.frontier.sweeping import sweep
+from crawler.store import BodyMissingError, BodyStore
+from domain.crawl_states import Lease
+from domain.politeness import SECOND_MICROS
+from domain.recrawl import after_visit
 from tests.support.frontiers import FrontierWorld
 from tests.support.stored_pages import BODY, commit, store_page
 
@@ -51,6 +57,65 @@ def test_a_document_committed_beside_a_deletion_has_its_body(world: FrontierWorl
         committing = pool.submit(commit_meanwhile)
         assert discard_unneeded(world.frontier, [digest], 5, discard)[0] == 1
         committing.result()
+    assert store.get(digest) == BODY
+
+
+def confirm_unmodified(world: FrontierWorld, lease: Lease) -> None:
+    seen = after_visit(lease.seen, lease.claimed_at, None, is_unmodified=True)
+    complete(world.frontier, lease, Completion("not_modified", 0, DAY_SECONDS * SECOND_MICROS, seen=seen))
+
+
+def confirm_unchanged(world: FrontierWorld, lease: Lease) -> None:
+    commit(world.frontier, lease, content_hash=str(lease.seen.content_hash), is_new=False)
+
+
+CONFIRMING = pytest.mark.parametrize("confirm", [confirm_unmodified, confirm_unchanged])
+
+
+def confirmed(world: FrontierWorld, store: BodyStore, confirm: Callable[[FrontierWorld, Lease], None]) -> str:
+    """A page of A that was fetched 31 days ago, and found unchanged today; its body."""
+    world.add(A)
+    digest = store.put(BODY)
+    commit(world.frontier, world.lease(), content_hash=digest, next_in_micros=SECOND_MICROS)
+    world.pass_seconds(31 * DAY_SECONDS)
+    sweep(world.frontier, "s")
+    confirm(world, world.lease())
+    delete_old_documents(world.frontier, 30)
+    return digest
+
+
+@CONFIRMING
+def test_the_body_of_an_unchanged_page_stays(
+    world: FrontierWorld, store: BodyStore, confirm: Callable[[FrontierWorld, Lease], None]
+) -> None:
+    """No document of the last days refers to it: the last visits found it as it was, and wrote none."""
+    digest = confirmed(world, store, confirm)
+    assert discard_unneeded(world.frontier, [digest], 5, store.discard) == (0, 0)
+    assert store.get(digest) == BODY
+    world.pass_seconds(6 * DAY_SECONDS)
+    assert discard_unneeded(world.frontier, [digest], 5, store.discard)[0] == 1
+
+
+@CONFIRMING
+def test_an_opt_out_finds_the_body_of_an_unchanged_page(
+    world: FrontierWorld, store: BodyStore, confirm: Callable[[FrontierWorld, Lease], None]
+) -> None:
+    digest = confirmed(world, store, confirm)
+    suppression = suppress(world.frontier, OptOut("host", "a.example", "asked", "mail", "ann"))
+    assert discard_suppressed(world.frontier, suppression.suppression_id, "ann", store.discard) == 1
+    with pytest.raises(BodyMissingError):
+        store.get(digest)
+
+
+@CONFIRMING
+def test_an_opt_out_leaves_the_body_of_an_unchanged_page_of_others(
+    world: FrontierWorld, store: BodyStore, confirm: Callable[[FrontierWorld, Lease], None]
+) -> None:
+    digest = confirmed(world, store, confirm)
+    world.add(B)
+    assert store_page(world, store) == digest
+    suppression = suppress(world.frontier, OptOut("host", "b.example", "asked", "mail", "ann"))
+    assert discard_suppressed(world.frontier, suppression.suppression_id, "ann", store.discard) == 0
     assert store.get(digest) == BODY
 
 

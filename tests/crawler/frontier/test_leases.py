@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from sqlalchemy import select
 
 from crawler.frontier.database import Frontier
 from crawler.frontier.leases import Completion, Failure, complete, extend, fail, release, requested, start
 from crawler.frontier.reading import status_of, why
+from crawler.frontier.schema import ORIGIN_EVENTS
 from crawler.frontier.sweeping import sweep
 from crawler.frontier.switches import set_switch
 from domain.crawl_states import MOST_ATTEMPTS, Lease, StaleLeaseError
 from domain.errors import UsageError
 from domain.politeness import FIRST_BACKOFF_MICROS, FIRST_RETRY_MICROS, SECOND_MICROS
+from domain.recrawl import Seen
 from tests.support.frontiers import GAP_SECONDS, LEASE_SECONDS, POLICY, FrontierWorld, identity
 
 A = "https://a.example/"
@@ -229,3 +232,20 @@ def test_the_event_of_an_end_says_its_detail(world: FrontierWorld) -> None:
     world.add(A)
     fail(world.frontier, world.lease(), Failure("refused", "robots_disallowed", detail="line 3"))
     assert why(world.frontier, identity(A)).events[-1]["detail"] == "line 3"
+
+
+def test_a_visit_leaves_its_history_and_a_lie_is_told_once(world: FrontierWorld) -> None:
+    """C23: the origin is distrusted with the commit that has the proof, and the next lease knows both."""
+    world.add(A)
+    lease = world.lease()
+    seen = Seen(lease.claimed_at, "ab" * 32, 3, 1, 9, 7)
+    lie = f'constant_validators "v" at {A}'
+    complete(world.frontier, lease, Completion("fetched", 0, SECOND_MICROS, '"v"', seen=seen, lie=lie))
+    world.pass_seconds(GAP_SECONDS + 2)
+    again = world.lease()
+    assert (again.seen, again.is_distrusted, again.claimed_at > lease.claimed_at) == (seen, True, True)
+    complete(world.frontier, again, Completion("fetched", 0, SECOND_MICROS, lie="again"))
+    assert world.url(A)["visited_at"] == again.claimed_at
+    with world.frontier.reading() as connection:
+        events = connection.execute(select(ORIGIN_EVENTS.c.reason).where(ORIGIN_EVENTS.c.event == "distrusted"))
+        assert list(events.scalars()) == [lie]

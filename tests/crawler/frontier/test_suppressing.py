@@ -91,10 +91,12 @@ def test_a_suppression_outlives_what_is_deleted(world: FrontierWorld) -> None:
     assert world.add(A)[0].reason == "suppressed_by_host"
     (kept,) = status_of(world.frontier, "a.big.example").suppressions
     assert (kept["verification"], kept["actor"], kept["refused_count"]) == ("mail from the owner", "ann", 1)
-    assert [(row["data_class"], row["row_count"], row["actor"]) for row in kept["deletions"]][-3:] == [
+    assert [(row["data_class"], row["row_count"], row["actor"]) for row in kept["deletions"]][-5:] == [
         ("requests", 1, "bob"),
         ("url_events", deleted["url_events"], "bob"),
+        ("listings", 0, "bob"),
         ("urls", 1, "bob"),
+        ("samples", 0, "bob"),
     ]
     assert why(world.frontier, identity(A)).obstacles == ["suppressed by host a.big.example: asked"]
 

@@ -196,4 +196,4 @@ def test_a_waiting_answer_is_not_cut_off(service: Service, monkeypatch: pytest.M
     monkeypatch.setattr(protocol, "HEAD_TIMEOUT_SECONDS", 0.1)
     service.parts.journal.acknowledges_at_once = False
     monkeypatch.setattr("services.click.app.SETTLED_WITHIN_SECONDS", 0.4)
-    assert _status(service.send(_request(f"{CLICK_PATH}?{service.parts.query()}"))) == 503
+    assert _status(service.send(_request(f"{CLICK_PATH}?{service.parts.query()}"))) == 302

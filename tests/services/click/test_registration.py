@@ -39,7 +39,7 @@ def short_silence(monkeypatch: pytest.MonkeyPatch) -> None:
 def _register(settings: Settings, said: list[str] | None = None) -> InFlight:
     async def run() -> InFlight:
         clock, in_flight, writer = Clock(), InFlight(AT), LogWriter(settings)
-        reporter = Reporter(settings, writer, in_flight, RefusalTally(), clock)
+        reporter = Reporter(settings, writer, in_flight.accepted_until, RefusalTally(), clock)
         try:
             await register(settings, reporter, in_flight, clock, (said if said is not None else []).append)
         finally:

@@ -34,7 +34,7 @@ class Reporting:
         self.in_flight = InFlight(AT)
         self.tally = RefusalTally()
         self.writer = LogWriter(settings)
-        self.reporter = Reporter(settings, self.writer, self.in_flight, self.tally, self.clock)
+        self.reporter = Reporter(settings, self.writer, self.in_flight.accepted_until, self.tally, self.clock)
 
 
 def _run(settings: Settings, scenario: Callable[[Reporting], Awaitable[None]]) -> None:
