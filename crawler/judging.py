@@ -11,11 +11,13 @@ from itertools import islice
 
 from crawler.frontier.adding import Candidate
 from crawler.frontier.leases import Failure, FailureKind
-from crawler.outcomes import FetchOutcome, FetchReason, Validators
+from crawler.frontier.outbox import Trace
+from crawler.outcomes import FetchOutcome, FetchReason, RequestRecord, Validators
 from crawler.parse import Page
 from crawler.reading import KEPT_REASONS
 from crawler.robots import RobotsEntry
 from crawler.urls import normalise
+from domain.buckets import to_unix_micros
 from domain.crawl_states import MAX_DEPTH, Lease
 from domain.frontier import UrlIdentity
 from domain.listings import MOST_FEEDS_OF_PAGE
@@ -74,6 +76,13 @@ def failure_of(outcome: FetchOutcome, attempt_count: int, duration_micros: int) 
 def is_dialled(outcome: FetchOutcome) -> bool:
     """Whether the origin could notice the request: neither guard nor names ended it."""
     return outcome.request.address is not None or outcome.reason in TRANSIENT - NEVER_DIALLED
+
+
+def trace_of(made: RequestRecord) -> Trace | None:
+    """What is told of a request; None where nothing went out."""
+    if made.address is None:
+        return None
+    return Trace(to_unix_micros(made.started_at), to_unix_micros(made.ended_at), made.status, made.wire_bytes)
 
 
 def robots_failure(entry: RobotsEntry, verdict: RobotsVerdict, wait_micros: int) -> Failure:

@@ -14,6 +14,8 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from crawler.charset import Charset, charset_of, text_of
 from crawler.urls import UrlRefusedError, normalise
 
+PARSER_VERSION = 1
+"""Goes up with every change after which a page is read otherwise; SimHash and index-readiness are a part of it."""
 MAX_DEPTH_COUNT = 1_000
 """Browsers stop at 512; trees are walked without recursion here, but not in every library that reads on."""
 MAX_NODES_COUNT = 500_000

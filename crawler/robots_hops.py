@@ -7,6 +7,7 @@ chain of redirects ``crawler/robots.py``.
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from crawler.fetch import PAGE_LIMITS
 from crawler.frontier.hops import claim_hop
 from crawler.frontier.leases import Completion, complete, fail, release, start
 from crawler.frontier.requests import log_request
-from crawler.judging import failure_of, is_dialled
+from crawler.judging import failure_of, is_dialled, trace_of
 from crawler.outcomes import FetchLimits, FetchOutcome, Validators
 from crawler.reading import NO_VALIDATORS
 from crawler.robots import robots_url
@@ -122,9 +123,10 @@ class RobotsAsks:
         took += int((self._loop.time() - done_seconds) * SECOND_MICROS)
         failure = failure_of(outcome, hop.attempt_count, took)
         if outcome.reason == "throttled":
-            fail(self._tools.frontier, hop, failure)
+            fail(self._tools.frontier, hop, replace(failure, trace=trace_of(made)))
         else:
-            complete(self._tools.frontier, hop, Completion(ROBOTS_HOP, took, detail=failure.reason))
+            done = Completion(ROBOTS_HOP, took, detail=failure.reason, trace=trace_of(made))
+            complete(self._tools.frontier, hop, done)
 
     async def _log(self, hop: Lease, started_at: datetime, ended_at: datetime, status: int | None) -> None:
         self._tools.request_count += 1

@@ -8,11 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 
 import zstandard
 
+from crawler.outcomes import FetchLimits
 from domain.errors import IntegrityError, TallystickError
+from domain.settings import Settings
 from warehouse.whole_files import sync_folder, written_beside
 
 LEVEL = 3
@@ -23,6 +28,11 @@ _SUFFIX = ".zst"
 
 class BodyMissingError(TallystickError):
     """A body that should be in the store is not there."""
+
+
+def store_of(settings: Settings) -> BodyStore:
+    """The store of an installation."""
+    return BodyStore(settings.bodies_path, FetchLimits().decoded_bytes)
 
 
 def hash_of(body: bytes) -> str:
@@ -49,6 +59,29 @@ class BodyStore:
             self._write(path, zstandard.ZstdCompressor(level=LEVEL, write_content_size=True).compress(body))
             self.get(digest)
         return digest
+
+    def keep(self, digest: str, body: bytes) -> None:
+        """Puts the body again if somebody deleted it since; as safe as ``put``, and cheap where it is there."""
+        if not self._path(digest).exists():
+            self.put(body)
+
+    def discard(self, digest: str) -> int:
+        """Deletes a body; how many bytes its file had, 0 if it was not there. Repeatable, not undone."""
+        path = self._path(digest)
+        try:
+            size_bytes = path.stat().st_size
+            path.unlink()
+        except FileNotFoundError:
+            return 0
+        return size_bytes
+
+    def written_before(self, at: datetime) -> Iterator[str]:
+        """The hashes of bodies that were first written before an instant, in no order; they may go meanwhile."""
+        for path in self._root.glob(f"??/??/*{_SUFFIX}"):
+            digest = path.name.removesuffix(_SUFFIX)
+            with suppress(FileNotFoundError):
+                if _HASH.fullmatch(digest) and path.stat().st_mtime < at.timestamp():
+                    yield digest
 
     def get(self, digest: str) -> bytes:
         """The body of a hash, verified. ``BodyMissingError``, or ``IntegrityError`` if the file holds another."""

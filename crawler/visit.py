@@ -11,16 +11,20 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial
+from typing import TypeVar
 from weakref import WeakValueDictionary
 
+from crawler.contents import contents_of
 from crawler.fetch import PAGE_LIMITS, Fetcher
 from crawler.frontier.adding import Candidate
 from crawler.frontier.budgets import is_allowed
 from crawler.frontier.database import Frontier, FrontierUnavailableError
 from crawler.frontier.discovery import add_under, commit_listing
 from crawler.frontier.leases import Completion, Failure, extend, fail, release, requested, start
+from crawler.frontier.outbox import Trace
 from crawler.frontier.requests import log_request
-from crawler.frontier.storing import SOFT_404, Document, commit_page
+from crawler.frontier.storing import SOFT_404, Document, Stored, commit_page
 from crawler.frontier.switches import set_crawl_delay
 from crawler.judging import (
     BODY_REASONS,
@@ -30,16 +34,19 @@ from crawler.judging import (
     kept_validators,
     page_candidates,
     robots_failure,
+    trace_of,
 )
 from crawler.listing_visit import LISTING_LIMITS, listing_reason, sitemaps_of_robots, take_listing
-from crawler.outcomes import Answer, FetchLimits, FetchOutcome, Validators
+from crawler.outcomes import Answer, FetchLimits, FetchOutcome, RequestRecord, Validators
 from crawler.parse import PageSource
 from crawler.parse_worker import ParseOutcome
 from crawler.probing import is_probe_due, probed_url, read_missing_page
 from crawler.reading import NO_VALIDATORS
+from crawler.replaying import Entry, failure_entry, page_entry, request_entry
 from crawler.revisiting import asked_validators, change_of, proven_lie, without_body
 from crawler.robots import RobotsEntry, read_robots, unreadable_entry
 from crawler.robots_hops import ElsewhereError, RobotsAsks, StoppingError
+from crawler.spool import Spool
 from crawler.store import BodyStore, hash_of
 from crawler.urls import normalise
 from domain.buckets import to_unix_micros
@@ -57,6 +64,11 @@ MAX_ROBOTS_COUNT = 10_000
 """Origins whose robots.txt a worker keeps; the one that was read longest ago goes first."""
 
 
+SPOOLED = "spooled"
+"""How a lease ended whose result waits for the database."""
+Result = TypeVar("Result")
+
+
 class OriginClosedError(Exception):
     """A switch of the origin lets no request start; stays inside the crawler, where the lease is released."""
 
@@ -72,6 +84,7 @@ class Tools:
     frontier: Frontier
     fetcher: Fetcher
     store: BodyStore
+    spool: Spool
     parse: Callable[[PageSource], Awaitable[ParseOutcome]]
     clock: Callable[[], datetime]
     token: str
@@ -101,6 +114,7 @@ class Visit:
         self._committing = asyncio.Lock()
         self._is_over = False
         self._last: tuple[FetchOutcome, float] | None = None
+        self._page_request: RequestRecord | None = None
 
     async def run(self) -> str:
         """The reason with which the lease ended; it is committed, released, or somebody else's.
@@ -139,6 +153,7 @@ class Visit:
         asked = asked_validators(self._lease, self._tools.unconditional_per_mille)
         is_listing = self._lease.source in LISTING_SOURCES
         outcome = await self.fetch(url, asked, LISTING_LIMITS if is_listing else PAGE_LIMITS)
+        self._page_request = outcome.request
         if outcome.answer is not None and outcome.reason in BODY_REASONS:
             if is_listing:
                 return await self._listing(outcome)
@@ -189,7 +204,20 @@ class Visit:
     async def _log(self, started_at: datetime, ended_at: datetime, status: int | None) -> None:
         self._tools.request_count += 1
         row = RequestRow(to_unix_micros(started_at), to_unix_micros(ended_at), status)
-        await asyncio.to_thread(log_request, self._tools.frontier, self._lease, row)
+        log = partial(log_request, self._tools.frontier, self._lease, row)
+        await self._or_spooled(log, request_entry(self._lease, row))
+
+    async def _or_spooled(self, commit: Callable[[], Result], entry: Entry) -> Result | None:
+        """What the commit gives; None if the database is away and the entry is in the spool instead.
+
+        ``FrontierUnavailableError`` if there is no room for it either.
+        """
+        try:
+            return await asyncio.to_thread(commit)
+        except FrontierUnavailableError:
+            if await asyncio.to_thread(self._tools.spool.keep, entry, self._lease.priority):
+                return None
+            raise
 
     async def _robots_refusal(self, url: UrlIdentity) -> Failure | None:
         entry = await self._robots(url.origin)
@@ -233,28 +261,33 @@ class Visit:
             self._lease.url, outcome.body, media_type, answer.content_type, answer.robots_tags, self._tools.token
         )
         parsed = await self._tools.parse(source)
+        contents = await asyncio.to_thread(contents_of, source, parsed, outcome.reason)
         content_hash = await asyncio.to_thread(self._tools.store.put, outcome.body)
-        title = parsed.page.title.replace("\0", "") if parsed.page else ""
-        document = Document(
-            answer.status, content_hash, len(outcome.body), media_type, outcome.reason, parsed.reason, title
-        )
+        content_hash = await asyncio.to_thread(hash_of, outcome.body)
         change = change_of(self._lease, outcome, content_hash)
-        lie = await proven_lie(self, self.admit, self._lease, outcome, is_conditional) if change == "changed" else None
-        missing_page = await self._missing_page(url) if parsed.page and is_probe_due(self._lease) else None
+        lie = missing_page = None
+        with suppress(FrontierUnavailableError):  # what takes one request more can be found out another time
+            if change == "changed":
+                lie = await proven_lie(self, self.admit, self._lease, outcome, is_conditional)
+            if parsed.page and is_probe_due(self._lease):
+                missing_page = await self._missing_page(url)
         if parsed.page and await self._is_soft_404(missing_page or self._lease.missing_page, parsed.page.text):
             gone = self._completion(SOFT_404, without_body(self._lease))
             return await self._completed(replace(gone, missing_page=missing_page), None, [])
-        reason = "unchanged" if change == "unchanged" else outcome.reason
-        whole_hash = content_hash if outcome.is_complete else None
         done = self._completion(
-            reason if parsed.page else parsed.reason,
-            after_visit(self._lease.seen, self._lease.claimed_at, whole_hash),
+            ("unchanged" if change == "unchanged" else outcome.reason) if parsed.page else parsed.reason,
+            after_visit(self._lease.seen, self._lease.claimed_at, content_hash if outcome.is_complete else None),
             kept_validators(outcome),
             parsed.detail or None,
         )
         done = replace(done, lie=lie, missing_page=missing_page)
         candidates = page_candidates(self._lease, parsed.page, self._tools.scope) if parsed.page else []
-        return await self._completed(done, None if change == "unchanged" else document, candidates)
+        contents = await asyncio.to_thread(contents_of, source, parsed, outcome.reason)
+        await asyncio.to_thread(self._tools.store.put, outcome.body)
+        size_bytes, title = len(outcome.body), contents.facts["title"]
+        document = Document(answer.status, content_hash, size_bytes, media_type, outcome.reason, parsed.reason, title)
+        keep_body = partial(self._tools.store.keep, content_hash, outcome.body)
+        return await self._completed(done, Stored(document, contents, keep_body, change != "unchanged"), candidates)
 
     async def _listing(self, outcome: FetchOutcome) -> str:
         """A sitemap or feed: its entries become candidates, it is no document."""
@@ -266,7 +299,7 @@ class Visit:
         done = self._completion(listing_reason(taken.listing, outcome), seen, kept_validators(outcome))
         async with self._committing:
             self._is_over = True
-            timed = replace(done, duration_micros=self._since_request_micros())
+            timed = replace(done, duration_micros=self._since_request_micros(), trace=self._trace())
             await asyncio.to_thread(commit_listing, self._tools.frontier, self._lease, timed, taken)
         return done.reason
 
@@ -292,24 +325,29 @@ class Visit:
     ) -> Completion:
         usual = self._tools.revisits.get(self._lease.class_name)
         if usual is None:
-            return Completion(reason, 0, None, *validators, detail, seen)
+            return Completion(reason, 0, None, *validators, detail, seen=seen)
         interval = next_interval(seen, usual)
         next_in = jittered(interval, chance_of(self._lease.url, self._lease.fence))
-        return Completion(reason, 0, next_in, *validators, detail, seen._replace(interval_micros=interval))
+        return Completion(reason, 0, next_in, *validators, detail, seen=seen._replace(interval_micros=interval))
 
-    async def _completed(self, done: Completion, document: Document | None, candidates: list[Candidate]) -> str:
+    async def _completed(self, done: Completion, stored: Stored | None, candidates: list[Candidate]) -> str:
         async with self._committing:
             self._is_over = True
-            timed = replace(done, duration_micros=self._since_request_micros())
-            added = await asyncio.to_thread(commit_page, self._tools.frontier, self._lease, timed, document, candidates)
+            timed = replace(done, duration_micros=self._since_request_micros(), trace=self._trace())
+            commit = partial(commit_page, self._tools.frontier, self._lease, timed, stored, candidates)
+            added = await self._or_spooled(commit, page_entry(self._lease, timed, stored, candidates))
+        if added is None:
+            return SPOOLED
         self._tools.added_count += sum(one.outcome == "added" for one in added)
         return done.reason
 
     async def _failed(self, failure: Failure) -> str:
         async with self._committing:
             self._is_over = True
-            await asyncio.to_thread(fail, self._tools.frontier, self._lease, failure)
-        return failure.reason
+            traced = replace(failure, trace=self._trace())
+            commit = partial(_failed, self._tools.frontier, self._lease, traced)
+            is_committed = await self._or_spooled(commit, failure_entry(self._lease, traced))
+        return failure.reason if is_committed else SPOOLED
 
     async def _released(self, reason: str) -> str:
         async with self._committing:
@@ -335,6 +373,10 @@ class Visit:
                     continue
                 limit.reschedule(asked_seconds + self._term_seconds)
 
+    def _trace(self) -> Trace | None:
+        """Of the request for the page itself, if there was one; others for it may have been made before and after."""
+        return None if self._page_request is None else trace_of(self._page_request)
+
     def _since_request_micros(self) -> int:
         """Since the last request began, by the stopwatch."""
         if self._last is None:
@@ -342,3 +384,8 @@ class Visit:
         made = self._last[0].request
         took = (made.ended_at - made.started_at) // timedelta(microseconds=1)
         return took + int((self._loop.time() - self._last[1]) * SECOND_MICROS)
+
+
+def _failed(frontier: Frontier, lease: Lease, failure: Failure) -> bool:
+    fail(frontier, lease, failure)
+    return True

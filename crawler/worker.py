@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 
 from crawler.egress import EgressGuard, EgressPolicy, policy_from
 from crawler.fetch import Agent, Fetcher
@@ -23,6 +24,8 @@ from crawler.frontier.sweeping import SWEEP_SECONDS, sweep
 from crawler.names import Names
 from crawler.parse import PageSource
 from crawler.parse_worker import ParseOutcome, ParseWorker
+from crawler.replaying import replay
+from crawler.spool import Spool
 from crawler.store import BodyStore
 from crawler.visit import Tools, Visit
 from domain.politeness import SECOND_MICROS
@@ -34,6 +37,9 @@ LONGEST_HOP_SECONDS = 30.0
 """How long a robots.txt may wait for a slot and a gap of another origin that it moved to."""
 LONGEST_NAP_SECONDS = 1.0
 SHORTEST_NAP_SECONDS = 0.02
+FIRST_AWAY_SECONDS, LONGEST_AWAY_SECONDS = 1.0, 60.0
+"""Between two looks whether the database is back: doubling, give or take a half, so that workers come back apart."""
+MIB = 1024 * 1024
 HOUR_MICROS = 3_600 * SECOND_MICROS
 
 
@@ -47,6 +53,8 @@ class WorkerParams:
     scope: str
     revisits: Mapping[str, int]
     most_in_hand: int
+    spool_folder: Path
+    spool_bytes: int
     unconditional_per_mille: int = 0
     discovery_window_micros: int = 24 * HOUR_MICROS
     longest_hop_seconds: float = LONGEST_HOP_SECONDS
@@ -98,6 +106,8 @@ def params_from(settings: Settings, owner: str, most_in_hand: int, is_until_idle
         scope=settings.crawl_scope,
         revisits={name: usual * HOUR_MICROS for name, usual in hours.items() if usual},
         most_in_hand=most_in_hand,
+        spool_folder=settings.crawl_spool_path,
+        spool_bytes=settings.crawl_spool_mib * MIB,
         unconditional_per_mille=settings.crawl_unconditional_per_mille,
         discovery_window_micros=settings.crawl_discovery_window_hours * HOUR_MICROS,
         is_until_idle=is_until_idle,
@@ -141,7 +151,8 @@ async def _tools(
     frontier: Frontier, store: BodyStore, params: WorkerParams, clock: Callable[[], datetime], stop: asyncio.Event
 ) -> AsyncIterator[Tools]:
     fetcher = Fetcher(params.agent, EgressGuard(params.egress), Names(), clock)
-    with ParseWorker() as parser, ThreadPoolExecutor(1, "parse") as thread:
+    spooling = Spool(params.spool_folder, params.owner, params.spool_bytes)
+    with ParseWorker() as parser, ThreadPoolExecutor(1, "parse") as thread, spooling as spool:
 
         async def parse(source: PageSource) -> ParseOutcome:
             return await asyncio.get_running_loop().run_in_executor(thread, parser.parse, source)
@@ -151,6 +162,7 @@ async def _tools(
                 frontier,
                 fetcher,
                 store,
+                spool,
                 parse,
                 clock,
                 params.agent.token,
@@ -172,6 +184,8 @@ class _Worker:
         self._in_hand: set[asyncio.Task[str]] = set()
         self._errors: list[BaseException] = []
         self._swept_seconds = self._loop.time() - SWEEP_SECONDS
+        self._away_seconds = 0.0
+        self._back_at_seconds = 0.0
         self.progress = Progress()
 
     async def run(self) -> bool:
@@ -198,10 +212,14 @@ class _Worker:
         room = self._params.most_in_hand - len(self._in_hand)
         if not room:
             return LONGEST_NAP_SECONDS
+        if (away_seconds := self._back_at_seconds - self._loop.time()) > 0:
+            return away_seconds
         try:
+            await self._replay()
             await self._sweep_now_and_then()
             asked_seconds = self._loop.time()
             leases = await asyncio.to_thread(self._claimer.claim, min(room, MOST_CLAIMS))
+            self._away_seconds = 0.0
             for lease in leases:
                 self._in_hand.add(asyncio.create_task(Visit(self._tools, lease, asked_seconds).run()))
             self.progress.in_hand_count = len(self._in_hand)
@@ -209,10 +227,22 @@ class _Worker:
                 return 0.0
             left = await asyncio.to_thread(pending, self._tools.frontier)
         except FrontierUnavailableError:
-            return LONGEST_NAP_SECONDS
+            return self._stay_away()
         if self._params.is_until_idle and not self._in_hand and _is_idle(left):
             return None
         return _nap_seconds(left)
+
+    async def _replay(self) -> None:
+        """Nothing is claimed while a finished result waits."""
+        if not self._tools.spool.is_empty:
+            await asyncio.to_thread(replay, self._tools.frontier, self._tools.store, self._tools.spool)
+
+    def _stay_away(self) -> float:
+        """How long the database is left alone, now that it did not answer."""
+        self._away_seconds = min(max(2 * self._away_seconds, FIRST_AWAY_SECONDS), LONGEST_AWAY_SECONDS)
+        wait_seconds = self._away_seconds * (0.5 + self._tools.frontier.random.random())
+        self._back_at_seconds = self._loop.time() + wait_seconds
+        return wait_seconds
 
     async def _sweep_now_and_then(self) -> None:
         """Claims sweep only where they find nothing, and a busy worker always finds something."""

@@ -117,6 +117,9 @@ class Settings:
     crawl_query_values_count: int = _setting(
         10_000, "different values of a query key of a path; more are cut", (1, 1_000_000_000)
     )
+    crawl_spool_mib: int = _setting(64, "results a worker keeps on disk while the frontier is away", (1, 65_536))
+    crawl_bodies_days: int = _setting(5, "how long a body is kept after it was last fetched", (1, 36_500))
+    crawl_documents_days: int = _setting(30, "how long documents, links and outcomes are kept", (1, 36_500))
     crawl_group: str = _setting("origin", "what a gap holds for: each origin, or their domain too", None, CRAWL_GROUPS)
 
     @property
@@ -138,6 +141,10 @@ class Settings:
     @property
     def frontier_database_url(self) -> str:
         return self.frontier_url or f"sqlite:///{self.home / 'frontier.sqlite'}"
+
+    @property
+    def crawl_spool_path(self) -> Path:
+        return self.home / "crawl-spool"
 
     @property
     def spool_path(self) -> Path:

@@ -7,6 +7,7 @@ Columns are changed by a migration of this engine only, never by a writer on the
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 
 from deltalake import CommitProperties, DeltaTable
 from deltalake.exceptions import CommitFailedError, DeltaError
@@ -31,13 +32,13 @@ WRITTEN_BY_STREAMS = tuple(
 )
 
 
-def create_missing_tables(settings: Settings) -> list[str]:
+def create_missing_tables(settings: Settings, tables: Iterable[Table] = TABLES.values()) -> list[str]:
     """Creates what is missing and checks the columns of what is there; the names of those this call created.
 
     Each table is one atomic commit. Repeatable, and safe when several processes start at once: one of them creates a
     given table, the others find it. ``IntegrityError`` if a table has other columns or partitions.
     """
-    return [table.name for table in TABLES.values() if _ensure_table(settings, table)]
+    return [table.name for table in tables if _ensure_table(settings, table)]
 
 
 def refuse_lost_tables(settings: Settings) -> None:

@@ -34,7 +34,8 @@ from warehouse.vacuum import published_versions, vacuum
 
 LOCK = "maintain"
 """Held by the one process that maintains."""
-BIG_TABLES = tuple(table for table in TABLES.values() if table.writer == "spark")
+BIG_TABLES = tuple(table for table in TABLES.values() if table.writer == "spark" and table.owner != "crawl")
+"""The crawl's tables have no seals to ask: ``warehouse/crawl_retention.py``."""
 FINAL_TABLES = frozenset(FINAL_TABLE.values())
 REWRITES = frozenset({"DELETE", "OPTIMIZE"})
 """What changes the files of a table."""

@@ -7,8 +7,8 @@ import secrets
 import signal
 import socket
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from cli.console import SECONDS_BETWEEN_LINES, note, out, print_json, print_table, warn
+from cli.crawl_tables import deliver, near_duplicates, relay, reparse, retain
 from cli.hours import instant
 from domain.buckets import format_utc, from_unix_micros, to_unix_micros
 from domain.class_shares import CLASS_SHARES, DEFAULT_CLASS
@@ -128,6 +129,10 @@ def status(name: Name, is_json: IsJson = False) -> None:
     ]
     columns = ("origin", "switch", "class", "urls", "in flight", "gap s", "next", "oldest ready", "throttled")
     print_table(columns, rows)
+    stages = [
+        (one.origin, stage, _counts(reasons)) for one in found.origins for stage, reasons in one.stage_counts.items()
+    ]
+    print_table(("origin", "stage", "ended with"), stages, title="Stages")
     cuts = [
         (one.origin, cut["reason"], cut["cut_count"], _at(cut["last_cut_at"]), "\n".join(cut["samples"]))
         for one in found.origins
@@ -220,19 +225,22 @@ def suppress(
     reason: Reason,
     verification: Annotated[str, typer.Option(help="How it was verified that they may ask for it; it is kept.")],
     actor: Actor,
-    is_deleting: Annotated[bool, typer.Option("--delete", help="Then delete what the frontier keeps of it.")] = False,
+    is_deleting: Annotated[bool, typer.Option("--delete", help="Then delete all that is kept of it.")] = False,
 ) -> None:
     """Honour an opt-out: nothing that it covers is fetched from now on, for ever."""
-    from crawler.frontier.suppressing import OptOut, delete_suppressed
+    from crawler.deleting import delete_everywhere
+    from crawler.frontier.suppressing import OptOut
     from crawler.frontier.suppressing import suppress as write
     from crawler.patterns import normal_pattern
+    from crawler.store import store_of
 
+    settings = load_settings()
     with _frontier() as frontier:
         opt_out = OptOut(kind, normal_pattern(kind, pattern), reason, verification, actor)
         suppression = write(frontier, opt_out)
         note(f"suppression {suppression.suppression_id}: {suppression.kind} {suppression.pattern}")
         if is_deleting:
-            counts = delete_suppressed(frontier, suppression.suppression_id, actor)
+            counts = delete_everywhere(frontier, store_of(settings), settings, suppression.suppression_id, actor)
             print_table(("data", "deleted"), counts.items())
 
 
@@ -269,12 +277,15 @@ def receipt(
         raise typer.Exit(1)
 
 
+for command in (relay, retain, reparse, near_duplicates):
+    app.command()(command)
+
+
 async def _crawled(workers: int, until_idle: bool, show: Show) -> CrawlReceipt:
     """A worker that SIGTERM and Ctrl-C stop gently."""
     import asyncio
 
-    from crawler.fetch import PAGE_LIMITS
-    from crawler.store import BodyStore
+    from crawler.store import store_of
     from crawler.worker import params_from, run_worker
 
     settings = load_settings()
@@ -289,19 +300,15 @@ async def _crawled(workers: int, until_idle: bool, show: Show) -> CrawlReceipt:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, request_stop)
     with _frontier() as frontier:
-        store = BodyStore(settings.bodies_path, PAGE_LIMITS.decoded_bytes)
-        return await run_worker(frontier, store, params, now, stop=stop, show=show)
+        made = await run_worker(frontier, store_of(settings), params, now, stop=stop, show=show)
+        deliver(frontier, settings)
+        return made
 
 
-@contextmanager
-def _frontier() -> Iterator[Frontier]:
-    from crawler.frontier.database import frontier_of
+def _frontier() -> AbstractContextManager[Frontier]:
+    from crawler.frontier.database import opened_frontier
 
-    frontier = frontier_of(load_settings())
-    try:
-        yield frontier
-    finally:
-        frontier.close()
+    return opened_frontier(load_settings())
 
 
 def _switch(name: str, switch: Literal["open", "paused", "killed"], reason: str, actor: str) -> None:

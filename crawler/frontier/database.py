@@ -125,6 +125,16 @@ def frontier_of(settings: Settings) -> Frontier:
     return open_frontier(settings.frontier_database_url, policy)
 
 
+@contextmanager
+def opened_frontier(settings: Settings) -> Iterator[Frontier]:
+    """``frontier_of``, closed in the end."""
+    frontier = frontier_of(settings)
+    try:
+        yield frontier
+    finally:
+        frontier.close()
+
+
 def now_of(connection: Connection) -> int:
     """This instant by the database's clock. Asked after locks are held, since waiting for them takes time."""
     return int(connection.execute(_NOW).scalar_one())
@@ -137,6 +147,18 @@ def lock_buckets(connection: Connection, bucket_ids: Iterable[int | None]) -> di
         select(BUCKETS).where(BUCKETS.c.bucket_id.in_(wanted)).order_by(BUCKETS.c.bucket_id).with_for_update()
     )
     return {row["bucket_id"]: row for row in rows.mappings()}
+
+
+def hold_documents(connection: Connection) -> None:
+    """No document is committed until the transaction ends; on SQLite a transaction that writes is alone already."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("LOCK TABLE documents IN SHARE MODE"))
+
+
+def use_documents(connection: Connection) -> None:
+    """Waits for who holds them, and lets nobody hold them until the transaction ends."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("LOCK TABLE documents IN ROW EXCLUSIVE MODE"))
 
 
 _NOW = select(database_now())

@@ -16,6 +16,7 @@ from crawler.frontier.alerts import NO_NEW_URLS_ALERT, close_alert, raise_alert
 from crawler.frontier.budgets import Newcomer, record_cuts
 from crawler.frontier.database import Frontier, now_of
 from crawler.frontier.leases import Completion, complete_within, is_held, lost
+from crawler.frontier.outbox import Fetched, post
 from crawler.frontier.schema import URLS
 from crawler.frontier.trap_schema import LISTINGS
 from domain.buckets import format_utc, from_unix_micros
@@ -72,6 +73,7 @@ def commit_listing(frontier: Frontier, lease: Lease, done: Completion, taken: Ta
             row = {"url_id": lease.url_id, "read_at": now, "kind": listing.kind, "end_reason": listing.end}
             listed = len(listing.pages) + len(listing.listings)
             connection.execute(insert(LISTINGS), [row | {"listed_count": listed, "added_count": taken.added_count}])
+            post(connection, frontier, lease, Fetched("listing", done.reason, done.detail, done.trace))
     if not is_ours:
         raise lost(frontier, lease, "complete")
 

@@ -15,6 +15,7 @@ from sqlalchemy import Connection, bindparam, select, update
 from crawler.frontier.buckets import bucket_of, log_origin, write_buckets
 from crawler.frontier.database import Frontier, lock_buckets, now_of
 from crawler.frontier.events import STALE_COMMIT, UrlEvent, log_urls
+from crawler.frontier.outbox import Fetched, Trace, post
 from crawler.frontier.schema import BUCKETS, URLS
 from domain.crawl_states import (
     MOST_ATTEMPTS,
@@ -46,6 +47,7 @@ class Completion:
     last_modified: str | None = None
     detail: str | None = None
     """For people, kept with the event."""
+    trace: Trace | None = None
     seen: Seen | None = None
     """The history with this visit in it; None leaves it as it is."""
     lie: str | None = None
@@ -64,6 +66,7 @@ class Failure:
     retry_after_micros: int | None = None
     detail: str | None = None
     """For people, kept with the event."""
+    trace: Trace | None = None
 
 
 def start(frontier: Frontier, lease: Lease) -> Permission:
@@ -122,6 +125,7 @@ def complete(frontier: Frontier, lease: Lease, done: Completion) -> None:
     """The URL waits for its next time, or is done, with no failed attempt against it. ``StaleLeaseError`` if lost."""
     with frontier.writing() as connection:
         if complete_within(connection, lease, done):
+            post(connection, frontier, lease, Fetched(done.reason, done.reason, done.detail, done.trace))
             return
     raise lost(frontier, lease, "complete")
 
@@ -133,7 +137,6 @@ def complete_within(connection: Connection, lease: Lease, done: Completion) -> b
     check_reason_code(done.reason)
     is_planned = done.next_in_micros is not None
     end = _End(
-        step="complete",
         state="waiting" if is_planned else "done",
         reason=done.reason,
         duration_micros=done.duration_micros,
@@ -183,21 +186,27 @@ def fail(frontier: Frontier, lease: Lease, failure: Failure) -> None:
             return bucket.throttled(now, failure.retry_after_micros, chance)
         return bucket
 
-    _finish(frontier, lease, _end_of(lease, failure, chance), rest)
+    with frontier.writing() as connection:
+        if _finish_within(connection, lease, _end_of(lease, failure, chance), rest):
+            post(connection, frontier, lease, Fetched(failure.kind, failure.reason, failure.detail, failure.trace))
+            return
+    raise lost(frontier, lease, "fail")
 
 
 def release(frontier: Frontier, lease: Lease, reason: str) -> None:
     """Gives the URL back as it was, without an attempt against it. ``StaleLeaseError`` if it was lost."""
     check_reason_code(reason)
-    end = _End("release", _back(lease), reason, values={"attempt_count": lease.attempt_count - 1})
-    _finish(frontier, lease, end, lambda bucket, _now: bucket)
+    end = _End(_back(lease), reason, values={"attempt_count": lease.attempt_count - 1})
+    with frontier.writing() as connection:
+        if _finish_within(connection, lease, end, lambda bucket, _now: bucket):
+            return
+    raise lost(frontier, lease, "release")
 
 
 @dataclass(frozen=True)
 class _End:
     """What a URL becomes when its lease ends."""
 
-    step: str
     state: State
     reason: str
     duration_micros: int = 0
@@ -209,23 +218,15 @@ class _End:
 def _end_of(lease: Lease, failure: Failure, chance: float) -> _End:
     kind, attempts, took, said = failure.kind, lease.attempt_count, failure.duration_micros, failure.detail
     if kind == "throttled":
-        return _End("fail", _back(lease), failure.reason, took, values={"attempt_count": attempts - 1}, detail=said)
+        return _End(_back(lease), failure.reason, took, values={"attempt_count": attempts - 1}, detail=said)
     if kind == "transient" and attempts < MOST_ATTEMPTS:
-        return _End("fail", "waiting", failure.reason, took, retry_micros(attempts, chance), detail=said)
-    return _End("fail", "refused" if kind == "refused" else "failed", failure.reason, took, detail=said)
+        return _End("waiting", failure.reason, took, retry_micros(attempts, chance), detail=said)
+    return _End("refused" if kind == "refused" else "failed", failure.reason, took, detail=said)
 
 
 def _back(lease: Lease) -> State:
     """What a URL is before a claim."""
     return "done" if lease.source == ROBOTS_HOP else "ready"
-
-
-def _finish(frontier: Frontier, lease: Lease, end: _End, rested: Callable[[Bucket, int], Bucket]) -> None:
-    """``_finish_within`` in a transaction of its own."""
-    with frontier.writing() as connection:
-        if _finish_within(connection, lease, end, rested):
-            return
-    raise lost(frontier, lease, end.step)
 
 
 def _finish_within(connection: Connection, lease: Lease, end: _End, rested: Callable[[Bucket, int], Bucket]) -> bool:

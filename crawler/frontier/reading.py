@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, func, select
@@ -16,6 +16,7 @@ from crawler.frontier.schema import (
     DELETIONS,
     ORIGIN_EVENTS,
     REFUSALS,
+    STAGE_COUNTS,
     SUPPRESSIONS,
     URL_EVENTS,
     URLS,
@@ -44,6 +45,8 @@ class OriginStatus(NamedTuple):
     claimable_at: int
     oldest_ready_at: int | None
     group: str | None
+    stage_counts: dict[str, dict[str, int]]
+    """By stage (fetch, parse, store, index) how often it ended with each reason."""
     distrusted_at: int | None
     """Since when its validators are not believed; None while they are."""
     cuts: list[Record]
@@ -115,6 +118,7 @@ def status_of(frontier: Frontier, name: str) -> DomainStatus:
             counts[origin_id][state] = count
             if state == "ready":
                 oldest[origin_id] = due_at
+        stages = _stage_counts(connection, ids)
         groups = BUCKETS.alias("groups")
         rows = connection.execute(
             select(BUCKETS, groups.c.key.label("group_key"))
@@ -124,7 +128,9 @@ def status_of(frontier: Frontier, name: str) -> DomainStatus:
         ).mappings()
         cuts = _cuts(connection, ids)
         origins = [
-            _origin(row, counts[row["bucket_id"]], oldest.get(row["bucket_id"]), cuts[row["bucket_id"]]) for row in rows
+            _origin(row, counts[one], oldest.get(one), cuts[one], stages[one])
+            for row in rows
+            for one in [row["bucket_id"]]
         ]
         stale = select(func.count()).select_from(URL_EVENTS).join(URLS, URLS.c.url_id == URL_EVENTS.c.url_id)
         is_stale_here = (URL_EVENTS.c.reason == STALE_COMMIT) & URLS.c.origin_id.in_(ids)
@@ -209,6 +215,14 @@ def _seconds(micros: int) -> int:
     return -(-micros // 1_000_000)
 
 
+def _stage_counts(connection: Connection, ids: Sequence[int]) -> dict[int, dict[str, dict[str, int]]]:
+    found: dict[int, dict[str, dict[str, int]]] = {one: {} for one in ids}
+    of_them = STAGE_COUNTS.c.bucket_id.in_(ids)
+    for row in connection.execute(select(STAGE_COUNTS).where(of_them).order_by(STAGE_COUNTS.c.reason)):
+        found[row.bucket_id].setdefault(row.stage, {})[row.reason] = row.outcome_count
+    return found
+
+
 def _cuts(connection: Connection, bucket_ids: list[int]) -> dict[int, list[Record]]:
     found: dict[int, list[Record]] = {one: [] for one in bucket_ids}
     for row in _records(
@@ -219,7 +233,13 @@ def _cuts(connection: Connection, bucket_ids: list[int]) -> dict[int, list[Recor
     return found
 
 
-def _origin(row: Mapping[Any, Any], counts: dict[str, int], oldest: int | None, cuts: list[Record]) -> OriginStatus:
+def _origin(
+    row: Mapping[Any, Any],
+    counts: dict[str, int],
+    oldest: int | None,
+    cuts: list[Record],
+    stages: dict[str, dict[str, int]],
+) -> OriginStatus:
     return OriginStatus(
         origin=row["key"],
         switch=row["switch"],
@@ -233,6 +253,7 @@ def _origin(row: Mapping[Any, Any], counts: dict[str, int], oldest: int | None, 
         claimable_at=row["claimable_at"],
         oldest_ready_at=oldest,
         group=row["group_key"],
+        stage_counts=stages,
         distrusted_at=row["distrusted_at"],
         cuts=cuts,
     )

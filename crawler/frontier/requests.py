@@ -16,10 +16,13 @@ LONGEST_REQUEST_MICROS = 3_600 * SECOND_MICROS
 
 
 def log_request(frontier: Frontier, lease: Lease, request: RequestRow) -> None:
-    """Records a request that was made, whatever became of the lease meanwhile."""
+    """Records a request that was made, whatever became of the lease meanwhile. Repeatable."""
     row = {"origin": lease.origin, "url_id": lease.url_id, "owner": lease.owner, "fence": lease.fence}
+    is_it = (REQUESTS.c.url_id == lease.url_id, REQUESTS.c.fence == lease.fence)
     with frontier.writing() as connection:
-        connection.execute(insert(REQUESTS), [row | request._asdict()])
+        known = select(REQUESTS.c.request_id).where(*is_it, REQUESTS.c.started_at == request.started_at)
+        if connection.execute(known).first() is None:
+            connection.execute(insert(REQUESTS), [row | request._asdict()])
 
 
 def receipt_of(frontier: Frontier, origin: str, start: int, end: int) -> Receipt:

@@ -200,6 +200,12 @@ Index(
     postgresql_where=URLS.c.lease_expires_at.is_not(None),
 )
 Index("urls_of_origin", URLS.c.origin_id)
+Index(
+    "urls_by_content",
+    URLS.c.content_hash,
+    sqlite_where=URLS.c.content_hash.is_not(None),
+    postgresql_where=URLS.c.content_hash.is_not(None),
+)
 
 URL_EVENTS = Table(
     "url_events",
@@ -295,6 +301,8 @@ DOCUMENTS = Table(
 )
 """What was fetched and stored: a row for every body, in the transaction that completes its URL. ``content_hash`` is its
 name in the store of bodies; only with ``fetch_reason`` ``fetched`` it is whole."""
+Index("documents_by_hash", DOCUMENTS.c.content_hash)
+Index("documents_by_time", DOCUMENTS.c.fetched_at)
 
 REQUESTS = Table(
     "requests",
@@ -310,3 +318,38 @@ REQUESTS = Table(
 )
 """Every request as the worker that made it saw it, by its own clock: what receipts are computed from."""
 Index("requests_of_origin", REQUESTS.c.origin, REQUESTS.c.started_at)
+
+OUTBOX = Table(
+    "outbox",
+    METADATA,
+    _id("outbox_id"),
+    Column("event_id", Text, nullable=False, unique=True),
+    Column("url_id", BIG, nullable=False, index=True),
+    Column("happened_at", BigInteger, nullable=False),
+    Column("payload", LargeBinary, nullable=False),
+)
+"""What the Delta tables have not been told yet: a row for each lease that ended with an outcome, written in the
+transaction that ended it, deleted once it is delivered."""
+
+STAGE_COUNTS = Table(
+    "stage_counts",
+    METADATA,
+    Column("bucket_id", BIG, nullable=False, primary_key=True),
+    Column("stage", Text, nullable=False, primary_key=True),
+    Column("reason", Text, nullable=False, primary_key=True),
+    Column("outcome_count", BigInteger, nullable=False),
+)
+"""How often each stage of a page (fetch, parse, store, index) ended with each reason, by origin. Written under the lock
+of the origin's bucket."""
+
+RETENTIONS = Table(
+    "retentions",
+    METADATA,
+    _id("retention_id"),
+    Column("data_class", Text, nullable=False),
+    Column("row_count", BigInteger, nullable=False),
+    Column("policy", Text, nullable=False),
+    Column("actor", Text, nullable=False),
+    Column("deleted_at", BigInteger, nullable=False),
+)
+"""The audit trail of what was deleted because its retention was over. Append-only."""

@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Table, and_, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Select, Table, and_, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError as NotUniqueError
 
 from crawler.frontier.adding import url_key
 from crawler.frontier.budgets import forget_samples
 from crawler.frontier.database import Frontier, lock_buckets, now_of
 from crawler.frontier.events import UrlEvent, log_urls
-from crawler.frontier.schema import BUCKETS, DELETIONS, DOCUMENTS, REQUESTS, SUPPRESSIONS, URL_EVENTS, URLS
+from crawler.frontier.schema import BUCKETS, DELETIONS, DOCUMENTS, OUTBOX, REQUESTS, SUPPRESSIONS, URL_EVENTS, URLS
 from crawler.frontier.switches import write_switch
 from crawler.frontier.trap_schema import LISTINGS
 from domain.errors import UsageError
@@ -26,6 +26,7 @@ from domain.texts import check_actor, check_line
 CHUNK = 5_000
 """URLs of one transaction."""
 DATA_CLASSES: dict[str, Table] = {
+    "outbox": OUTBOX,
     "documents": DOCUMENTS,
     "requests": REQUESTS,
     "url_events": URL_EVENTS,
@@ -86,26 +87,43 @@ def delete_suppressed(frontier: Frontier, suppression_id: int, actor: str) -> di
     stays. ``UsageError`` if there is none of that number.
     """
     check_actor(actor)
-    with frontier.reading() as connection:
-        suppression = _suppression(connection, SUPPRESSIONS.c.suppression_id == suppression_id)
-    if suppression is None:
-        raise UsageError(f"no suppression {suppression_id}", "the number of one", "suppress first")
+    suppression = suppression_of(frontier, suppression_id)
     counts = {}
     for data_class, table in DATA_CLASSES.items():
         with frontier.writing() as connection:
-            bucket_ids = _covered_buckets(connection, suppression)
-            lock_buckets(connection, bucket_ids)
-            ids = select(URLS.c.url_id).where(
-                _covered(suppression, bucket_ids), URLS.c.state == "suppressed", URLS.c.lease_expires_at.is_(None)
-            )
+            ids = deletable_ids(connection, suppression)
             counts[data_class] = connection.execute(delete(table).where(table.c.url_id.in_(ids))).rowcount
-            _audit(connection, suppression_id, data_class, counts[data_class], actor)
+            write_deletion(connection, suppression_id, data_class, counts[data_class], actor)
     with frontier.writing() as connection:
         bucket_ids = _covered_buckets(connection, suppression)
         lock_buckets(connection, bucket_ids)
         counts[SAMPLES] = forget_samples(connection, bucket_ids)
-        _audit(connection, suppression_id, SAMPLES, counts[SAMPLES], actor)
+        write_deletion(connection, suppression_id, SAMPLES, counts[SAMPLES], actor)
     return counts
+
+
+def suppression_of(frontier: Frontier, suppression_id: int) -> Suppression:
+    """The suppression of that number. ``UsageError`` if there is none."""
+    with frontier.reading() as connection:
+        suppression = _suppression(connection, SUPPRESSIONS.c.suppression_id == suppression_id)
+    if suppression is None:
+        raise UsageError(f"no suppression {suppression_id}", "the number of one", "suppress first")
+    return suppression
+
+
+def deletable_ids(connection: Connection, suppression: Suppression) -> Select[tuple[int]]:
+    """The URLs of which everything may go now, as a query; their buckets are held until the transaction ends."""
+    bucket_ids = _covered_buckets(connection, suppression)
+    lock_buckets(connection, bucket_ids)
+    return select(URLS.c.url_id).where(
+        _covered(suppression, bucket_ids), URLS.c.state == "suppressed", URLS.c.lease_expires_at.is_(None)
+    )
+
+
+def write_deletion(connection: Connection, suppression_id: int, data_class: str, row_count: int, actor: str) -> None:
+    """The row of the audit trail."""
+    audit = {"suppression_id": suppression_id, "data_class": data_class, "row_count": row_count, "actor": actor}
+    connection.execute(insert(DELETIONS), [audit | {"deleted_at": now_of(connection)}])
 
 
 def _audit(connection: Connection, suppression_id: int, data_class: str, row_count: int, actor: str) -> None:

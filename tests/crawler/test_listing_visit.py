@@ -7,6 +7,7 @@ import gzip
 
 from sqlalchemy import select
 
+from crawler.frontier.outbox import Trace, undelivered
 from crawler.frontier.reading import status_of
 from crawler.frontier.trap_schema import LISTINGS
 from tests.support.crawl_world import Crawl, check_polite, page
@@ -83,6 +84,12 @@ def test_a_feed_of_a_page_is_read_and_read_again(crawl: Crawl) -> None:
             made = await crawl.run(site)
             assert made.counts == {"unchanged": 3}
             assert readings(crawl) == [("feed", 1, 1, "read"), ("unknown", 0, 0, "unchanged")]
+            told = [event.payload for event in undelivered(crawl.frontier) if event.payload["url"].endswith("/feed")]
+            assert [(one["outcome"], one["reason"], one["document"]) for one in told] == [
+                ("listing", "read", None),
+                ("listing", "unchanged", None),
+            ]
+            assert [Trace(*one["trace"]).status for one in told] == [200, 200]
 
     asyncio.run(run())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from crawler.frontier.outbox import Trace, undelivered
 from crawler.frontier.reading import why
 from crawler.urls import normalise
 from tests.support.crawl_world import ROBOTS, Crawl, check_polite, page
@@ -16,6 +17,13 @@ def told(crawl: Crawl, url: str) -> list[str]:
     """What the origin's history says of its validators."""
     events = why(crawl.frontier, normalise(url)).origin_events
     return [str(one["reason"]) for one in events if one["event"] == "distrusted"]
+
+
+def told_status(crawl: Crawl) -> int:
+    """The status that the tables are told of the last lease."""
+    trace = Trace(*undelivered(crawl.frontier)[-1].payload["trace"])
+    assert trace.status is not None
+    return trace.status
 
 
 async def visited(crawl: Crawl, site: HostileSite, behaviour: Behaviour, per_mille: int) -> str:
@@ -89,6 +97,7 @@ def test_a_304_to_an_old_validator_is_a_lie(crawl: Crawl) -> None:
             assert await visited(crawl, site, lying, 0) == "not_modified", "believed as long as nobody tests it"
             assert await visited(crawl, site, lying, 1_000) == "fetched"
             assert site.asked[-1].headers["if-none-match"] == '"v1"'
+            assert told_status(crawl) == 200, "of the page, not of the question after it"
             assert told(crawl, url) == [f'false_not_modified "v1" at {url}']
             assert await visited(crawl, site, lying, 0) == "unchanged"
             assert len(told(crawl, url)) == 1

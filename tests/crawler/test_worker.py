@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from crawler.frontier import database
 from crawler.frontier.reading import why
 from crawler.frontier.requests import receipt_of
 from crawler.frontier.suppressing import OptOut, suppress
@@ -19,6 +20,7 @@ from domain.errors import SettingError
 from domain.politeness import SECOND_MICROS
 from domain.settings import settings_from
 from tests.conventions.sources import ROOT
+from tests.support.crawl_child import POLICY
 from tests.support.crawl_world import FOREVER, ROBOTS, Crawl, check_polite, page, slow
 from tests.support.hostile_site import Behaviour, HostileSite, answer, silence
 
@@ -212,6 +214,52 @@ def test_a_worker_that_is_killed_loses_nothing_and_nobody_is_asked_too_soon(craw
             assert ("ready", "lease_expired") in crawl.events(f"{a.origin}/2")
 
     asyncio.run(run())
+
+
+HOLD = "import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute('BEGIN EXCLUSIVE'); print(flush=True); input()"
+
+
+def test_what_was_finished_while_the_database_was_away_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process locks the database while a page is on its way: nothing is claimed, and nothing is lost."""
+    monkeypatch.setattr(database, "BUSY_SECONDS", 0.1)
+    crawl = Crawl(tmp_path)
+    crawl.frontier = replace(crawl.frontier, policy=replace(POLICY, lease_micros=600 * SECOND_MICROS))
+
+    async def run() -> None:
+        async with HostileSite(behaviours={"/robots.txt": ROBOTS, "/linked": page()}) as site:
+            holders: list[asyncio.subprocess.Process] = []
+
+            async def locking(writer: asyncio.StreamWriter) -> None:
+                file = crawl.database.removeprefix("sqlite:///")
+                command = (sys.executable, "-c", HOLD, file)
+                pipe = asyncio.subprocess.PIPE
+                holder = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe)
+                assert holder.stdout is not None
+                await holder.stdout.readline()
+                holders.append(holder)
+                await page("/linked")(writer)
+
+            site.behaviours["/"] = locking
+            crawl.seed(f"{site.origin}/", f"{site.origin}/linked")
+            crawl_run = asyncio.create_task(crawl.run(site))
+            spool = tmp_path / "spool" / "w1.spool"
+            while not spool.exists() or b'"kind":"page"' not in spool.read_bytes():
+                assert not crawl_run.done()
+                await asyncio.sleep(0.05)
+            assert "/linked" not in site.asked_paths(), "no new lease while the database is away"
+            await holders[0].communicate(b"\n")
+            made = await crawl_run
+            assert made.counts == {"spooled": 1, "fetched": 1}
+            assert set(crawl.documents()) == {f"{site.origin}/", f"{site.origin}/linked"}
+            assert receipt_of(crawl.frontier, site.origin, 0, FOREVER).request_count == len(site.asked_paths()) == 3
+            check_polite(site)
+            assert list(spool.parent.iterdir()) == []
+
+    try:
+        asyncio.run(run())
+        crawl.check_counts()
+    finally:
+        crawl.frontier.close()
 
 
 async def _process(crawl: Crawl, a: HostileSite, b: HostileSite, owner: str) -> asyncio.subprocess.Process:

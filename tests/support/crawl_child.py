@@ -23,9 +23,10 @@ POLICY = Policy(gap_micros=GAP_MICROS, in_flight_cap=1, lease_micros=3 * SECOND_
 AGENT = Agent("tallystick-test", "https://crawler.example/about")
 
 
-def params(owner: str, ports: frozenset[int], **fields: object) -> WorkerParams:
-    """A worker that asks sites on loopback until it is idle."""
+def params(owner: str, ports: frozenset[int], folder: Path, **fields: object) -> WorkerParams:
+    """A worker that asks sites on loopback until it is idle; its spool is in that folder."""
     known = {"scope": "registrable_domain", "revisits": {"general": 3_600 * SECOND_MICROS}, "most_in_hand": 8}
+    known |= {"spool_folder": folder / "spool", "spool_bytes": 1_000_000}
     policy = EgressPolicy(ports, (LOOPBACK,))
     return WorkerParams(owner=owner, agent=AGENT, egress=policy, **{**known, "is_until_idle": True, **fields})  # type: ignore[arg-type] - by name
 
@@ -42,4 +43,6 @@ async def crawl(url: str, bodies: Path, wanted: WorkerParams, policy: Policy = P
 
 if __name__ == "__main__":
     _, database, folder, listed, name = sys.argv
-    asyncio.run(crawl(database, Path(folder), params(name, frozenset(map(int, listed.split(","))))))
+    asyncio.run(
+        crawl(database, Path(folder), params(name, frozenset(map(int, listed.split(","))), Path(folder).parent))
+    )

@@ -51,7 +51,7 @@ class Crawl(FrontierWorld):
         list(add_urls(self.frontier, [Candidate(normalise(url), url, "seed") for url in urls], "ann"))
 
     async def run(self, *sites: HostileSite, stop: asyncio.Event | None = None, **fields: object) -> CrawlReceipt:
-        wanted = params("w1", frozenset(site.port for site in sites), **fields)
+        wanted = params("w1", frozenset(site.port for site in sites), self.bodies.parent, **fields)
         store = BodyStore(self.bodies, PAGE_LIMITS.decoded_bytes)
         stopping = stop or asyncio.Event()
         return await run_worker(self.frontier, store, wanted, now, stop=stopping, show=lambda _progress: None)
@@ -64,6 +64,11 @@ class Crawl(FrontierWorld):
             assert len(BodyStore(self.bodies, PAGE_LIMITS.decoded_bytes).get(row.content_hash)) == row.body_bytes
         assert len({row.url for row in rows}) == len(rows)
         return {row.url: row.title for row in rows}
+
+    def documents_left(self) -> list[str]:
+        """The URLs of documents, whatever became of their bodies."""
+        with self.frontier.reading() as connection:
+            return list(connection.execute(select(DOCUMENTS.c.url).order_by(DOCUMENTS.c.url)).scalars())
 
     def said(self, url: str) -> tuple[str | None, str]:
         """State and reason of a URL, as ``crawl why`` tells them."""

@@ -46,9 +46,10 @@ def replace_partitions(
     One atomic commit with literal partition values, so writers of other days do not conflict. Repeatable. Rows outside
     the partitions are refused. ``rows`` is computed again for a retry, so it must not be random.
     """
-    where = f"click_date = DATE'{day}'"
+    day_column, *hour_column = table.partition_by
+    where = f"{day_column} = DATE'{day}'"
     if hours is not None:
-        where += f" AND click_hour IN ({', '.join(str(hour) for hour in sorted(hours))})"
+        where += f" AND {hour_column[0]} IN ({', '.join(str(hour) for hour in sorted(hours))})"
     uri = open_table(settings, table.name).table_uri
     write = rows.select(*table.column_names).write.format("delta").mode("overwrite").option("replaceWhere", where)
     for attempt in range(1, ATTEMPTS + 1):

@@ -7,14 +7,18 @@ from warehouse.tables.click_exclusions import CLICK_EXCLUSIONS
 from warehouse.tables.click_identities import CLICK_IDENTITIES
 from warehouse.tables.click_outcomes_hour import CLICK_OUTCOMES_HOUR
 from warehouse.tables.disputes import DISPUTES
+from warehouse.tables.documents import DOCUMENTS
 from warehouse.tables.drift import DRIFT
+from warehouse.tables.fetch_log import FETCH_LOG
 from warehouse.tables.final_clicks_day import FINAL_CLICKS_DAY
 from warehouse.tables.final_clicks_hour import FINAL_CLICKS_HOUR
 from warehouse.tables.final_clicks_minute import FINAL_CLICKS_MINUTE
 from warehouse.tables.fraud_verdicts import FRAUD_VERDICTS
 from warehouse.tables.late_clicks import LATE_CLICKS
+from warehouse.tables.links import LINKS
 from warehouse.tables.live_clicks_minute import LIVE_CLICKS_MINUTE
 from warehouse.tables.logs import LOGS
+from warehouse.tables.near_duplicates import NEAR_DUPLICATES
 from warehouse.tables.period_closes import PERIOD_CLOSES
 from warehouse.tables.proposal_dismissals import PROPOSAL_DISMISSALS
 from warehouse.tables.publications import PUBLICATIONS
@@ -63,5 +67,9 @@ TABLES: dict[str, Table] = {
         QUALITY_VERDICTS,
         QUALITY_OVERRIDES,
         LOGS,
+        DOCUMENTS,
+        LINKS,
+        FETCH_LOG,
+        NEAR_DUPLICATES,
     )
 }

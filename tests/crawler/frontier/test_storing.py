@@ -8,20 +8,22 @@ from sqlalchemy import select
 from crawler.frontier.adding import Candidate
 from crawler.frontier.leases import Completion
 from crawler.frontier.schema import DOCUMENTS
-from crawler.frontier.storing import Document, commit_page
+from crawler.frontier.storing import Document, Stored, commit_page
 from crawler.frontier.suppressing import OptOut, delete_suppressed, suppress
 from crawler.frontier.sweeping import sweep
 from domain.crawl_states import Lease, StaleLeaseError
 from tests.support.frontiers import GAP_SECONDS, LEASE_SECONDS, FrontierWorld, identity
+from tests.support.stored_pages import facts_of
 
 A, LINK, OTHER = "https://a.example/", "https://a.example/x", "https://new.a.example/"
 BODY = Document(200, "ab" * 32, 7, "text/html", "fetched", "parsed", "a title")
+STORED = Stored(BODY, facts_of(A), int)
 
 
 def commit(world: FrontierWorld, lease: Lease, *links: str) -> list[str]:
     candidates = [Candidate(identity(url), url, "link", 0, 1) for url in links]
     done = Completion("fetched", 0, 1_000_000, '"v"')
-    return [one.outcome for one in commit_page(world.frontier, lease, done, BODY, candidates)]
+    return [one.outcome for one in commit_page(world.frontier, lease, done, STORED, candidates)]
 
 
 def documents(world: FrontierWorld) -> list[tuple[object, ...]]:
