@@ -1,4 +1,4 @@
-"""Views for everybody who reads counts: who the token is, counts as a file, and statements. An advertiser's are its own.
+"""Views for all who read counts: who the token is, counts as a file, statements. An advertiser's are its own.
 
 Belongs here: shaping answers. Counting is ``warehouse/counts.py``, what a statement says ``warehouse/statements.py``.
 """

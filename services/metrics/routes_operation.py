@@ -1,7 +1,7 @@
 """The view for operators: lag, freshness, the last batches, alerts, and what the next seal waits for.
 
-Belongs here: shaping the answer. The state is gathered by ``warehouse/stream_state.py`` and ``spark_jobs/next_seal.py``,
-as for ``tallystick status``.
+Belongs here: shaping the answer. The state is gathered by ``warehouse/stream_state.py`` and
+``spark_jobs/next_seal.py``, as for ``tallystick status``.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ view answers is in ``routes_*.py``, whose rows a caller may see in ``access.py``
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, is_dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from typing import IO, Any
@@ -163,7 +163,8 @@ def paged(rows: list[Any], asked: Asked) -> dict[str, Any]:
 
 def json_bytes(document: Mapping[str, Any]) -> bytes:
     """The document; instants end in Z."""
-    return orjson.dumps(document, default=_plain, option=orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS)
+    options = orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS | orjson.OPT_PASSTHROUGH_DATACLASS
+    return orjson.dumps(document, default=_plain, option=options)
 
 
 def _plain(value: object) -> object:
@@ -174,6 +175,8 @@ def _plain(value: object) -> object:
             return value.total_seconds()
         case Mapping():
             return dict(value)
+    if is_dataclass(value):
+        return vars(value)
     raise TypeError(f"{type(value).__name__} has no form in JSON")
 
 

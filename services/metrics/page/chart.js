@@ -21,10 +21,10 @@ function scaleTop(most) {
 }
 
 export function legend() {
-  const key = (content) => s("svg", { width: 18, height: 12, class: "chart-key chart", "aria-hidden": "true" }, content);
+  const key = (content) => s("svg", { width: 18, height: 12, class: "key", "aria-hidden": "true" }, content);
   return h("div", { class: "legend" },
     h("span", null, key(s("rect", { width: 18, height: 12, class: "final" })), "final: sealed, this is billed"),
-    h("span", null, key([hatch("hatch-key"), s("rect", { x: 0.5, y: 0.5, width: 17, height: 11, fill: "url(#hatch-key)", class: "live-edge-fill" })]), "live: an estimate, it still moves"));
+    h("span", null, key([hatch("hatch-key"), s("rect", { x: 0.5, y: 0.5, width: 17, height: 11, fill: "url(#hatch-key)", class: "live-edge-key" })]), "live: an estimate, it still moves"));
 }
 
 function hatch(id) {

@@ -25,7 +25,7 @@ export function s(tag, attributes, ...children) {
 
 export function instant(iso) {
   if (!iso) return "–";
-  return h("time", { datetime: iso }, `${local(iso)} ${zoneName(iso)}`, h("span", { class: "utc" }, utc(iso)));
+  return h("time", { datetime: iso, title: zoneName(iso) }, local(iso), h("span", { class: "utc" }, utc(iso)));
 }
 
 export function tag(kind, text) {
@@ -81,6 +81,7 @@ const turns = new WeakMap();
 export async function fill(place, make) {
   const turn = (turns.get(place) || 0) + 1;
   turns.set(place, turn);
+  place.dataset.place = "";
   place.setAttribute("aria-busy", "true");
   place.replaceChildren(h("p", { class: "loading", role: "status" }, "Loading"));
   let found;
@@ -94,7 +95,7 @@ export async function fill(place, make) {
     found = problem(error);
   }
   if (turns.get(place) !== turn) return;
-  place.replaceChildren(...[found].flat().filter(Boolean));
+  place.replaceChildren(...[found].flat(3).filter(Boolean));
   place.removeAttribute("aria-busy");
 }
 

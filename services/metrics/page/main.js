@@ -5,6 +5,7 @@ import { audit } from "./audit.js";
 import { clicks } from "./clicks.js";
 import { card, h, heading, problem } from "./dom.js";
 import { finance, statement } from "./finance.js";
+import { zone } from "./format.js";
 import { operation } from "./operation.js";
 
 const VIEWS = {
@@ -32,7 +33,7 @@ function show() {
   if (!me) return;
   const [name, asked] = route();
   nav.replaceChildren(...Object.entries(VIEWS).filter(([, view]) => view.roles.includes(me.role)).map(([key, view]) => h("a", { href: `#/${key}`, "aria-current": key === name && "page" }, view.name)));
-  who.replaceChildren(h("span", null, me.advertiser_id ? `advertiser ${me.advertiser_id}` : me.person ? `${me.person}, ${me.role}` : me.role), h("button", { type: "button", onclick: () => signOut() }, "Sign out"));
+  who.replaceChildren(h("span", { class: "hint" }, `times of ${zone} beside UTC`), h("span", null, me.advertiser_id ? `advertiser ${me.advertiser_id}` : me.person ? `${me.person}, ${me.role}` : me.role), h("button", { type: "button", onclick: () => signOut() }, "Sign out"));
   main.replaceChildren(...VIEWS[name].show(me, asked).filter(Boolean));
 }
 
