@@ -7,7 +7,7 @@ import { isoMinute, number, toInput, utc } from "./format.js";
 
 const HOUR = 3600e3;
 const ROWS_SHOWN = 50;
-const GROUPS = [["", "nothing: one row a time"], ["ad", "ad"], ["campaign", "campaign"], ["country", "country"], ["device", "device"]];
+const GROUPS = [["", "nothing"], ["ad", "ad"], ["campaign", "campaign"], ["country", "country"], ["device", "device"]];
 const COLUMN = { advertiser: "advertiser_id", campaign: "campaign_id", ad: "ad_id", country: "country", device: "device" };
 const PATH = "/v1/ads/metrics";
 const FAR = 72 * HOUR;
