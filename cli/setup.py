@@ -1,4 +1,4 @@
-"""The second half of ``make setup``: Java, the jars and a browser for tests, once our Python runs. The first half is ``setup.sh``.
+"""The second half of ``make setup``: Java, jars, a browser for tests, once our Python runs. The first: ``setup.sh``.
 
 Looks first, does only what is missing; a second run takes a second.
 """

@@ -3,9 +3,11 @@
 import { h, s } from "./dom.js";
 import { local, localClock, localDay, number, utc } from "./format.js";
 
-const WIDTH = 1000;
+const WIDEST = 1000;
+const NARROWEST = 300;
 const HEIGHT = 300;
-const LEFT = 64;
+const LEFT = 52;
+const TICK_WIDTH = 150;
 const RIGHT = 12;
 const TOP = 34;
 const BOTTOM = 34;
@@ -32,12 +34,18 @@ function hatch(id) {
     s("rect", { width: 7, height: 7, class: "hatch" }), s("line", { x1: 0, y1: 0, x2: 0, y2: 7, class: "hatch-line" })));
 }
 
+// As many units as there are pixels, so that text keeps its size on a phone. A card takes some 60 of them.
+function widthHere() {
+  return Math.min(WIDEST, Math.max(NARROWEST, document.getElementById("main").clientWidth - 60));
+}
+
 export function chart(answer) {
+  const width = widthHere();
   const from = Date.parse(answer.from);
   const to = Date.parse(answer.to);
   const length = LENGTH[answer.granularity];
   const most = scaleTop(Math.max(...answer.rows.map((row) => Number(row.clicks)), 1));
-  const x = (at) => LEFT + ((Math.min(Math.max(at, from), to) - from) / (to - from)) * (WIDTH - LEFT - RIGHT);
+  const x = (at) => LEFT + ((Math.min(Math.max(at, from), to) - from) / (to - from)) * (width - LEFT - RIGHT);
   const y = (clicks) => HEIGHT - BOTTOM - (clicks / most) * (HEIGHT - TOP - BOTTOM);
   const bars = { final: "", live: "" };
   for (const row of answer.rows) {
@@ -48,18 +56,18 @@ export function chart(answer) {
   }
   const lines = [0, 1, 2, 3, 4].map((part) => {
     const clicks = (most / 4) * part;
-    return [s("line", { class: "grid", x1: LEFT, x2: WIDTH - RIGHT, y1: y(clicks), y2: y(clicks) }),
+    return [s("line", { class: "grid", x1: LEFT, x2: width - RIGHT, y1: y(clicks), y2: y(clicks) }),
       s("text", { x: LEFT - 8, y: y(clicks) + 4, "text-anchor": "end" }, number(clicks))];
   });
   const cursor = s("rect", { class: "cursor", y: TOP, height: HEIGHT - TOP - BOTTOM, width: 0 });
-  const svg = s("svg", { class: "chart", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", tabindex: "0", "aria-label": summary(answer) },
-    hatch("hatch-live"), lines, times(from, to, x),
+  const svg = s("svg", { class: "chart", viewBox: `0 0 ${width} ${HEIGHT}`, role: "img", tabindex: "0", "aria-label": summary(answer) },
+    hatch("hatch-live"), lines, times(from, to, x, width),
     s("path", { d: bars.final, class: "final", "data-part": "final" }),
     s("path", { d: bars.live, fill: "url(#hatch-live)", class: "live-fill", "data-part": "live" }),
     s("path", { d: bars.live, class: "live-edge" }),
-    boundary(answer, from, to, x), cursor);
+    boundary(answer, from, to, x, width), cursor);
   const said = h("output", null, "Point at a bar, or focus the chart and use the arrow keys.");
-  reading(svg, cursor, said, answer, x, length);
+  reading(svg, cursor, said, answer, x, length, width);
   return [legend(), svg, said];
 }
 
@@ -69,8 +77,8 @@ function summary(answer) {
   return `Clicks by ${answer.granularity} from ${utc(answer.from)} to ${utc(answer.to)}: ${number(sum(true))} final, ${number(sum(false))} live; ${until}. The table below has each figure.`;
 }
 
-function times(from, to, x) {
-  const count = 6;
+function times(from, to, x, width) {
+  const count = Math.max(2, Math.floor(width / TICK_WIDTH));
   const isLong = to - from > 2 * LENGTH.day;
   return Array.from({ length: count + 1 }, (_, index) => {
     const at = from + ((to - from) / count) * index;
@@ -82,19 +90,19 @@ function times(from, to, x) {
 }
 
 // The line stands at final_until, wherever that is in the range; outside of it the chart says which side it shows.
-function boundary(answer, from, to, x) {
+function boundary(answer, from, to, x, width) {
   if (!answer.final_until) return s("text", { x: LEFT, y: 18, class: "boundary-text" }, "nothing is final yet: all of this is live");
   const until = Date.parse(answer.final_until);
   if (until >= to) return s("text", { x: LEFT, y: 18, class: "boundary-text" }, "all of this range is final");
   if (until <= from) return s("text", { x: LEFT, y: 18, class: "boundary-text" }, "all of this range is live");
   const at = x(until);
-  const isLeft = at > WIDTH - RIGHT - LABEL_WIDTH;
+  const isLeft = at > width - RIGHT - LABEL_WIDTH;
   return s("g", { "data-final-until": answer.final_until },
     s("line", { class: "boundary", x1: at, x2: at, y1: 8, y2: HEIGHT - BOTTOM }),
     s("text", { class: "boundary-text", x: at + (isLeft ? -8 : 8), y: 18, "text-anchor": isLeft ? "end" : "start" }, `final until ${local(answer.final_until)}`));
 }
 
-function reading(svg, cursor, said, answer, x, length) {
+function reading(svg, cursor, said, answer, x, length, width) {
   const rows = answer.rows;
   let chosen = rows.length;
   const show = (index) => {
@@ -114,7 +122,7 @@ function reading(svg, cursor, said, answer, x, length) {
   });
   svg.addEventListener("pointermove", (event) => {
     const box = svg.getBoundingClientRect();
-    const at = ((event.clientX - box.left) / box.width) * WIDTH;
+    const at = ((event.clientX - box.left) / box.width) * width;
     const after = rows.findIndex((row) => x(Date.parse(row.bucket)) > at);
     show((after < 0 ? rows.length : after) - 1);
   });

@@ -104,8 +104,10 @@ class Browser:
     def check_width(self) -> None:
         """Nothing of the page lies beside the screen."""
         wider = (
-            "return [...document.querySelectorAll('body *')].filter((one) => !one.parentElement.closest('.scroll, svg'))"
-            ".filter((one) => one.getBoundingClientRect().right > innerWidth).map((one) => one.outerHTML.slice(0, 200))"
+            "return [...document.querySelectorAll('body *')]"
+            ".filter((one) => !one.parentElement.closest('.scroll, svg'))"
+            ".filter((one) => one.getBoundingClientRect().right > innerWidth)"
+            ".map((one) => one.outerHTML.slice(0, 200))"
         )
         assert self.script(wider) == []
         assert self.script("return document.documentElement.scrollWidth <= innerWidth")
@@ -259,7 +261,7 @@ def test_a_phone_shows_all_of_it_without_scrolling_sideways(browser: Browser, ca
     browser.open(caller, view, PHONE, "dark")
     browser.check_width()
     if view == "clicks":
-        browser.keep("phone", 1000)
+        browser.keep("phone", 1250)
 
 
 @pytest.mark.browser
@@ -269,7 +271,7 @@ def test_the_keyboard_is_enough(browser: Browser) -> None:
     browser.driver.refresh()
     browser.settle()
     seen, outlines = [], []
-    for _ in range(60):  # an input of a time alone has seven stops
+    for _ in range(60):  # a time alone has seven stops
         browser.driver.switch_to.active_element.send_keys(Keys.TAB)
         name, outline = browser.script(
             "const e = document.activeElement; "
