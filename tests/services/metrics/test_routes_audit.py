@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from services.metrics.routes_audit import hour
+from services.metrics.routes_audit import dispute_clicks, hour
 from services.metrics.views import Asked
 from services.tokens import Caller
 from tests.services.metrics.page_server import Page
+from tests.support.dispute_world import dispute_world, opened
 from tests.support.outcomes_world import seal_with_outcomes
 from tests.support.page_world import AT
 from tests.support.sealed_world import HOUR, logged, sealed_world
@@ -73,6 +74,14 @@ def test_clicks_of_a_dispute_are_paged_and_are_of_its_advertiser(page: Page) -> 
     assert (first["has_more"], first["rows"]) == (True, every["rows"][:3])
     last = page.document(AUDITOR, path, limit="3", offset=str(len(every["rows"]) - 3))
     assert (last["has_more"], last["rows"]) == (False, every["rows"][-3:])
+
+
+def test_earlier_copies_are_no_clicks_of_the_dispute(tmp_path: Path) -> None:
+    """Offset 90 was logged days before; a pack shows it as evidence, the list of clicks does not."""
+    world = dispute_world(tmp_path)
+    opened(world)
+    rows = dispute_clicks(world.settings, Asked(AUDITOR, AT, {"case_id": "D-1"}))["rows"]
+    assert [row["offset"] for row in rows] == [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13]
 
 
 def test_the_pack_is_the_zip(page: Page) -> None:
