@@ -84,7 +84,7 @@ function times(from, to, x, width) {
     const at = from + ((to - from) / count) * index;
     const iso = new Date(at).toISOString();
     const anchor = index === 0 ? "start" : index === count ? "end" : "middle";
-    const text = isLong ? localDay(iso) : `${localDay(iso)} ${localClock(iso)}`;
+    const text = isLong ? localDay(iso) : count < 4 ? localClock(iso) : `${localDay(iso)} ${localClock(iso)}`;
     return s("text", { x: x(at), y: HEIGHT - 10, "text-anchor": anchor }, text);
   });
 }
