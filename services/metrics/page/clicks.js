@@ -36,7 +36,7 @@ export function clicks(me) {
   const granularity = select([["minute", "minute"], ["hour", "hour"], ["day", "day (UTC)"]], "hour");
   const isAdvertiser = me.role === "advertiser";
   const group = select(isAdvertiser ? GROUPS : [...GROUPS, ["advertiser", "advertiser"]], "ad");
-  const id = (placeholder) => h("input", { inputmode: "numeric", size: 12, placeholder, autocomplete: "off" });
+  const id = (placeholder) => h("input", { inputmode: "numeric", size: 6, placeholder, autocomplete: "off" });
   const [ads, campaign, advertiser] = [id("all"), id("all"), id("all")];
   const place = h("div", { id: "answer", class: "card", "aria-live": "off" });
   const question = () => ({
