@@ -1,4 +1,4 @@
-"""How the clock of a place cuts time into buckets: local hours and days of 23, 24 or 25 hours, as runs of equal buckets.
+"""How the clock of a place cuts time into buckets: local hours, days of 23 to 25 hours, as runs of equal buckets.
 
 Belongs here: arithmetic over the offsets that a zone is given with; UTC is the zone with one run. Which zones there are
 is ``warehouse/time_zones.py``; SQL over runs, ``warehouse/buckets_sql.py``.
@@ -27,7 +27,7 @@ HOURS_OF_DAY = frozenset(range(24))
 
 @dataclass(frozen=True)
 class Run:
-    """Buckets of one length, the first of which starts at ``start`` (UTC); the last may be cut short by the next run."""
+    """Buckets of one length, the first starting at ``start`` (UTC); the last may be cut short by the next run."""
 
     start: datetime
     length: timedelta

@@ -14,21 +14,24 @@ from domain.local_buckets import Buckets, buckets_between, local_midnight
 
 STARTS: dict[str, tuple[str, Granularity, str, str, list[str]]] = {
     "S1: a day in Budapest starts the evening before": (
-        "Europe/Budapest", "day", "2024-12-31T22:00Z", "2025-01-02T00:00Z", ["12-30T23:00", "12-31T23:00", "01-01T23:00"],
+        "Europe/Budapest", "day", "2024-12-31T22:00Z", "2025-01-02T00:00Z",
+        ["12-30T23:00", "12-31T23:00", "01-01T23:00"],
     ),
     "S2: a day of 23 hours": (
-        "Europe/Budapest", "day", "2026-03-28T23:00Z", "2026-03-31T00:00Z", ["03-28T23:00", "03-29T22:00", "03-30T22:00"],
+        "Europe/Budapest", "day", "2026-03-28T23:00Z", "2026-03-31T00:00Z",
+        ["03-28T23:00", "03-29T22:00", "03-30T22:00"],
     ),
     "S2: a day of 25 hours": (
         "Europe/Budapest", "day", "2026-10-24T22:00Z", "2026-10-26T00:00Z", ["10-24T22:00", "10-25T23:00"],
     ),
     "an hour that comes twice": (
-        "Europe/Budapest", "hour", "2026-10-25T00:00Z", "2026-10-25T02:30Z", ["10-25T00:00", "10-25T01:00", "10-25T02:00"],
+        "Europe/Budapest", "hour", "2026-10-25T00:00Z", "2026-10-25T02:30Z",
+        ["10-25T00:00", "10-25T01:00", "10-25T02:00"],
     ),
     "a half-hour zone": (
         "Asia/Kolkata", "hour", "2026-05-03T10:00Z", "2026-05-03T12:00Z", ["05-03T09:30", "05-03T10:30", "05-03T11:30"],
     ),
-    "three quarters": ("Asia/Kathmandu", "day", "2026-05-03T10:00Z", "2026-05-04T00:00Z", ["05-02T18:15", "05-03T18:15"]),
+    "3 quarters": ("Asia/Kathmandu", "day", "2026-05-03T10:00Z", "2026-05-04T00:00Z", ["05-02T18:15", "05-03T18:15"]),
     "Lord Howe, half an hour forward": (
         "Australia/Lord_Howe", "hour", "2026-10-03T14:00Z", "2026-10-03T17:00Z",
         ["10-03T13:30", "10-03T14:30", "10-03T15:30", "10-03T16:00"],
@@ -41,7 +44,8 @@ STARTS: dict[str, tuple[str, Granularity, str, str, list[str]]] = {
         "Africa/Cairo", "day", "2026-04-22T22:00Z", "2026-04-25T00:00Z", ["04-22T22:00", "04-23T22:00", "04-24T21:00"],
     ),
     "a midnight that comes twice": (
-        "America/Havana", "day", "2026-10-31T04:00Z", "2026-11-02T06:00Z", ["10-31T04:00", "11-01T04:00", "11-02T05:00"],
+        "America/Havana", "day", "2026-10-31T04:00Z", "2026-11-02T06:00Z",
+        ["10-31T04:00", "11-01T04:00", "11-02T05:00"],
     ),
     "a day that was left out": (
         "Pacific/Apia", "day", "2011-12-29T10:00Z", "2011-12-31T12:00Z", ["12-29T10:00", "12-30T10:00", "12-31T10:00"],
@@ -62,7 +66,14 @@ def test_starts(zone: str, granularity: Granularity, start: str, end: str, expec
     assert [format_utc(at)[5:16] for at in sorted({buckets.start_of(at) for at in minutes})] == expected
 
 
-PLACES = ["Europe/Budapest", "Asia/Kolkata", "Australia/Lord_Howe", "America/Havana", "Africa/Casablanca", "Pacific/Apia"]
+PLACES = [
+    "Europe/Budapest",
+    "Asia/Kolkata",
+    "Australia/Lord_Howe",
+    "America/Havana",
+    "Africa/Casablanca",
+    "Pacific/Apia",
+]
 INSTANTS = st.datetimes(datetime(2009, 1, 1), datetime(2030, 1, 1)).map(  # noqa: DTZ001 # made aware below
     lambda naive: parse_utc(f"{naive:%Y-%m-%dT%H:%M}Z")
 )
@@ -70,7 +81,7 @@ INSTANTS = st.datetimes(datetime(2009, 1, 1), datetime(2030, 1, 1)).map(  # noqa
 
 @given(at=INSTANTS, place=st.sampled_from(PLACES), granularity=st.sampled_from(["hour", "day"]))
 def test_every_minute_lies_in_a_bucket_of_its_own_day(at: datetime, place: str, granularity: Granularity) -> None:
-    """Whatever the range that is asked about: a bucket starts at its own start, and its clock shows its hour or date."""
+    """Whatever the range is: a bucket starts at its own start, and its clock shows its hour or date."""
     zone = ZoneInfo(place)
     start = buckets_between(at, at + MINUTE, granularity, zone).start_of(at)
     assert start <= at < start + DAY + HOUR
