@@ -88,9 +88,10 @@ class Hold:
 
 
 def newest(verdicts: Iterable[Verdict]) -> list[Verdict]:
-    """Those that count: of each table, hour, attempt and rule the rows of its newest judging, all groups together.
+    """Those that count: of each table, hour, attempt and suite the rows of its newest judging.
 
-    Groups that are well have one row together, so that a group is never judged by a row older than its rule's newest.
+    All rules of a suite are asked at once, and groups that are well have one row together. So neither a rule that the
+    suite has no longer nor a group that is well by now is judged by an older row.
     """
     listed = list(verdicts)
     latest: dict[tuple[str, datetime, str, str], datetime] = {}
@@ -98,7 +99,7 @@ def newest(verdicts: Iterable[Verdict]) -> list[Verdict]:
         key = _judged(one)
         latest[key] = max(latest.get(key, one.judged_at), one.judged_at)
     kept = [one for one in listed if one.judged_at == latest[_judged(one)]]
-    return sorted(kept, key=lambda one: (*_judged(one), one.group))
+    return sorted(kept, key=lambda one: (*_judged(one), one.rule, one.group))
 
 
 def blocking(verdicts: Iterable[Verdict], overrides: Iterable[Override]) -> list[Hold]:
@@ -115,4 +116,4 @@ def blocking(verdicts: Iterable[Verdict], overrides: Iterable[Override]) -> list
 
 
 def _judged(one: Verdict) -> tuple[str, datetime, str, str]:
-    return (one.table_name, one.hour, one.attempt, one.rule)
+    return (one.table_name, one.hour, one.attempt, one.suite)

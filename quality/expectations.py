@@ -6,6 +6,8 @@ when the first rule is asked (``gx.py``). What is asked: ``quality/suites``; abo
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -71,7 +73,15 @@ def _validated(asked: Look) -> tuple[Outcome, str]:
     raised = result.exception_info or {}
     if raised.get("raised_exception", bool(raised)) or not result.result:
         return "error", _short(_message(raised))
-    return ("pass" if result.success else "fail"), _observed(asked, result.result)
+    if result.success:
+        return "pass", _observed(asked, result.result)
+    return "fail", f"{_observed(asked, result.result)} ({_digest(asked)})"
+
+
+def _digest(asked: Look) -> str:
+    """Of all that was looked at. What is observed names the worst of it; a release is about this data and no other."""
+    looked_at = json.dumps({name: [str(one) for one in values] for name, values in sorted(asked.columns.items())})
+    return hashlib.sha256(looked_at.encode()).hexdigest()[:12]
 
 
 def _message(raised: dict[str, Any]) -> str:

@@ -1,15 +1,22 @@
 """Judges measured hours: invariants by suites, drift by statistics; verdicts are what comes out.
 
-Belongs here: putting together what an hour is compared with. An hour is compared with sealed hours before it alone, a
-fixed number of them, so that its verdicts are the same whether it is judged alone or in a backfill.
+Belongs here: putting together what an hour is compared with: sealed hours before it, and the hours before it that are
+judged with it, which would have been sealed by then. So its verdicts are the same alone and in a backfill. What breaks
+in the statistics, which only warn, is a verdict of its own and keeps no money rule from being asked.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
+from functools import reduce
+from operator import or_
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import pyarrow as pa
+import pyarrow.dataset as ds
 
 from domain.buckets import HOUR
 from domain.drift_findings import findings_of
@@ -34,6 +41,9 @@ REFERENCE = timedelta(weeks=21)
 DRIFT_SUITE = "drift_statistics"
 JUDGED_TABLE = "raw_clicks"
 """Whose metrics the statistics are about."""
+MANY_GROUPS = ("by_advertiser", "by_ad")
+MOST_FOLLOWED = 200
+"""So many advertisers, and ads, are compared with their past: the statistics keep all hours of each in memory."""
 
 
 @dataclass(frozen=True)
@@ -76,20 +86,12 @@ def judge_attempts(
 
 
 def judge_measured(settings: Settings, hours: Sequence[datetime], judging: Judging) -> list[Verdict]:
-    """The verdicts about hours as they were measured: by the attempt that was sealed, else by the newest one."""
-    seals = current_seals(read_seals(settings))
-    attempts = measured_attempts(settings, hours, seals)
-    metrics: dict[datetime, list[Metric]] = {hour: [] for hour in hours}
+    """The verdicts about hours as their newest attempts measured them; none about an hour that nobody measured."""
+    attempts = newest_attempts(settings, hours)
+    metrics: dict[datetime, list[Metric]] = {hour: [] for hour in attempts}
     for one in read_metrics(settings, attempts):
         metrics[one.hour].append(one)
-    return _verdicts(settings, seals, metrics, {hour: attempts.get(hour, "") for hour in hours}, judging)
-
-
-def measured_attempts(
-    settings: Settings, hours: Sequence[datetime], seals: Mapping[datetime, Seal]
-) -> dict[datetime, str]:
-    """By hour the attempt to judge; without those that were never measured."""
-    return newest_attempts(settings, hours) | {hour: seals[hour].attempt for hour in hours if hour in seals}
+    return _verdicts(settings, current_seals(read_seals(settings)), metrics, attempts, judging)
 
 
 def seal_metrics(seal: Seal) -> list[Metric]:
@@ -107,9 +109,8 @@ def drift_findings(
 ) -> Iterator[tuple[datetime, Finding]]:
     """What the statistics say about these hours, which may be a backfill: each against what lies before it alone."""
     left_out = explained_hours(baseline.events)
-    sealed = {one.hour for one in baseline.metrics}
-    plain = [hour for hour in sorted(metrics) if hour in sealed and hour not in left_out]
-    alone = [[hour] for hour in sorted(metrics) if hour not in sealed or hour in left_out]
+    plain = [hour for hour in sorted(metrics) if hour not in left_out]
+    alone = [[hour] for hour in sorted(metrics) if hour in left_out]
     for hours in ([plain] if plain else []) + alone:
         rows = _rows_for(baseline, metrics, hours)
         history = history_of(rows, min(hours) - REFERENCE, max(hours) + HOUR, left_out - set(hours))
@@ -119,10 +120,18 @@ def drift_findings(
 def _rows_for(
     baseline: Baseline, metrics: Mapping[datetime, Sequence[Metric]], hours: Sequence[datetime]
 ) -> Iterator[Metric]:
-    """Sealed hours, and those that are judged as they are judged: an unsealed one is never part of another's past."""
+    """Sealed hours, and those that are judged, as they are judged."""
     judged = set(hours)
     yield from (one for one in baseline.metrics if one.hour not in judged)
-    yield from (one for hour in hours for one in metrics[hour] if one.table == JUDGED_TABLE)
+    yield from (one for hour in hours for one in _largest(metrics[hour]))
+
+
+def _largest(rows: Sequence[Metric]) -> Iterator[Metric]:
+    """What is judged of an hour, as far as it is followed."""
+    yield from (one for one in rows if one.table == JUDGED_TABLE and one.name not in MANY_GROUPS)
+    for name in MANY_GROUPS:
+        groups = (one for one in rows if one.table == JUDGED_TABLE and one.name == name)
+        yield from sorted(groups, key=lambda one: (-one.amount, one.group))[:MOST_FOLLOWED]
 
 
 def _verdicts(
@@ -134,7 +143,6 @@ def _verdicts(
 ) -> list[Verdict]:
     if not metrics:
         return []
-    baseline = _baseline(settings, seals, metrics, attempts)
     found = [
         _verdict(finding, hour, (suite.table_name, suite.name, suite.version), attempts[hour], judging)
         for hour, rows in sorted(metrics.items())
@@ -144,8 +152,34 @@ def _verdicts(
     ]
     return found + [
         _verdict(finding, hour, (JUDGED_TABLE, DRIFT_SUITE, SUITE_VERSION), attempts[hour], judging)
-        for hour, finding in drift_findings(baseline, metrics)
+        for hour, finding in _drift(settings, seals, metrics, attempts)
     ]
+
+
+def _drift(
+    settings: Settings,
+    seals: Mapping[datetime, Seal],
+    metrics: Mapping[datetime, Sequence[Metric]],
+    attempts: Mapping[datetime, str],
+) -> list[tuple[datetime, Finding]]:
+    """What the statistics say, or that they could not be asked: a wrong calendar is no reason to hold money back."""
+    try:
+        return list(drift_findings(_baseline(settings, seals, metrics, attempts), metrics))
+    except Exception as error:  # noqa: BLE001  whatever it is, it is said, of each hour
+        return [(hour, _broken(error)) for hour in sorted(metrics)]
+
+
+def _broken(error: Exception) -> Finding:
+    return Finding(
+        rule=DRIFT_SUITE,
+        group=WHOLE,
+        outcome="error",
+        severity="warn",
+        observed=f"{type(error).__name__}: {error}",
+        expected="statistics that can be asked",
+        tolerance="none",
+        tolerance_reason="what could not be asked has said nothing",
+    )
 
 
 def _is_of(seal: Seal | None, attempt: str) -> bool:
@@ -164,9 +198,24 @@ def _baseline(
         for hour, seal in seals.items()
         if start <= hour <= end and attempts.get(hour, seal.attempt) == seal.attempt
     }
-    known = [one for one in read_metrics(settings, sealed) if one.table == JUDGED_TABLE]
+    known = read_metrics(settings, sealed, _followed(metrics))
     options = DriftOptions(_zone(settings.quality_zone), settings.quality_level_days)
     return Baseline(known, read_calendar(settings), read_overrides(settings), options)
+
+
+def _followed(metrics: Mapping[datetime, Sequence[Metric]]) -> ds.Expression:
+    """Of what has a group for each advertiser or ad, the largest of the judged hours; of everything else all."""
+    largest = {
+        name: Counter({one.group: one.amount for rows in metrics.values() for one in rows if one.name == name})
+        for name in MANY_GROUPS
+    }
+    is_few = ~ds.field("name").isin(pa.array(MANY_GROUPS))
+    is_followed = [
+        (ds.field("name") == name)
+        & ds.field("group").isin(pa.array([group for group, _ in counts.most_common(MOST_FOLLOWED)], pa.string()))
+        for name, counts in largest.items()
+    ]
+    return (ds.field("table_name") == JUDGED_TABLE) & reduce(or_, is_followed, is_few)
 
 
 def _zone(name: str) -> ZoneInfo:

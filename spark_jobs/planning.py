@@ -118,10 +118,12 @@ def plan(
 def _held(
     settings: Settings, planned: Mapping[datetime, HourPlan], sealed: Mapping[datetime, Seal]
 ) -> dict[datetime, HourPlan]:
-    """Those that could be sealed but for what quality said of the newest attempt at them."""
-    ready = [hour for hour, one in planned.items() if one.action in SEALED_NEXT]
-    attempts = {hour: sealed[hour].attempt for hour in ready if hour in sealed}
-    reasons = held_hours(settings, ready, attempts) if ready else {}
+    """Those that could be sealed but for what quality said of the newest attempt at them.
+
+    A sealed hour is not asked about: what its next revision would hold is other data, and judged when it is counted.
+    """
+    ready = [hour for hour, one in planned.items() if one.action in SEALED_NEXT and hour not in sealed]
+    reasons = held_hours(settings, ready) if ready else {}
     return {hour: replace(planned[hour], action="blocked", cut={}, reasons=said) for hour, said in reasons.items()}
 
 

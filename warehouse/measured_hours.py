@@ -17,12 +17,18 @@ from warehouse.layout import dataset_of, open_table
 from warehouse.schema import INSTANT
 
 NAME = "quality_metrics"
+EVERYTHING = ds.scalar(True)
 COLUMNS = ("table_name", "hour", "name", "group", "amount", "out_of", "unit")
 
 
-def read_metrics(settings: Settings, attempts: Mapping[datetime, str]) -> list[Metric]:
-    """What these attempts, given by hour, measured of their hours; sorted. Hours that were not measured have none."""
-    wanted = ds.field("attempt").isin(pa.array(sorted(set(attempts.values())), pa.string()))
+def read_metrics(
+    settings: Settings, attempts: Mapping[datetime, str], condition: ds.Expression = EVERYTHING
+) -> list[Metric]:
+    """What these attempts, given by hour, measured of their hours, as far as the condition holds; sorted.
+
+    Hours that were not measured have none.
+    """
+    wanted = ds.field("attempt").isin(pa.array(sorted(set(attempts.values())), pa.string())) & condition
     found = _rows(settings, attempts, (*COLUMNS, "attempt"), wanted)
     rows = zip(*(found.column(name).to_pylist() for name in (*COLUMNS, "attempt")), strict=True)
     return sorted(Metric(*row[:-1]) for row in rows if attempts[row[1]] == row[-1])
@@ -30,7 +36,7 @@ def read_metrics(settings: Settings, attempts: Mapping[datetime, str]) -> list[M
 
 def newest_attempts(settings: Settings, hours: Collection[datetime]) -> dict[datetime, str]:
     """By hour the attempt that measured it last; hours that nobody measured are left out."""
-    found = _rows(settings, hours, ("hour", "attempt", "measured_at"), ds.scalar(True))
+    found = _rows(settings, hours, ("hour", "attempt", "measured_at"), EVERYTHING)
     ordered = found.group_by(["hour", "attempt"]).aggregate([("measured_at", "max")])
     ordered = ordered.sort_by([("measured_at_max", "ascending"), ("attempt", "ascending")])
     return {row["hour"]: row["attempt"] for row in ordered.to_pylist()}

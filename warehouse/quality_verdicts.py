@@ -11,12 +11,13 @@ from datetime import datetime
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.dataset as ds
 from deltalake import write_deltalake
 
 from domain.cases import check_reason
 from domain.errors import UsageError
-from domain.quality_verdicts import Hold, Override, Verdict, blocking, newest
+from domain.quality_verdicts import Override, Verdict, blocking, newest
 from domain.settings import Settings
 from domain.texts import check_actor
 from warehouse.layout import dataset_of, open_table, rows_of
@@ -50,12 +51,8 @@ def read_verdicts(settings: Settings, hours: Iterable[datetime], attempt: str | 
 def read_newest_hours(settings: Settings, count: int) -> list[datetime]:
     """The newest hours that were judged, at most so many of them; oldest first."""
     found = dataset_of(open_table(settings, QUALITY_VERDICTS.name)).to_table(columns=["hour"])
-    return sorted({row["hour"] for row in found.to_pylist()})[-count:]
-
-
-def read_holds(settings: Settings, hour: datetime, attempt: str) -> list[Hold]:
-    """What keeps this attempt of the hour from being sealed; what the seal's gate asks."""
-    return blocking(read_verdicts(settings, [hour], attempt), read_overrides(settings))
+    hours: list[datetime] = list(filter(None, pc.unique(found.column("hour")).to_pylist()))
+    return sorted(hours)[-count:]
 
 
 def release(settings: Settings, hour: datetime, rule: str, *, actor: str, reason: str, at: datetime) -> list[Override]:

@@ -14,7 +14,7 @@ import typer
 from cli.console import note, print_json, print_table, warn
 from cli.files import check_writable, write_whole
 from cli.hours import FirstHour, RangeEnd, hours_asked_for, whole_hour
-from domain.buckets import format_utc
+from domain.buckets import format_utc, hours_by_day
 from domain.texts import hours_text
 from warehouse.clock import now
 from warehouse.settings import load_settings
@@ -40,25 +40,29 @@ def judge(
     *,
     is_plan: Annotated[bool, typer.Option("--plan", help="Say which hours would be judged, and judge none.")] = False,
 ) -> None:
-    """Judge hours that were measured, and write the verdicts."""
-    from domain.seals import current_seals
-    from quality.judging import Judging, judge_measured, measured_attempts
+    """Judge hours that were measured, and write the verdicts, a day at a time."""
+    from quality.judging import Judging, judge_measured
     from warehouse.create import create_missing_tables
+    from warehouse.measured_hours import newest_attempts
     from warehouse.quality_verdicts import append_verdicts
-    from warehouse.seals import read_seals
 
     settings, hours = load_settings(), hours_asked_for(from_, to)
     create_missing_tables(settings)
+    attempts = newest_attempts(settings, hours)
     if is_plan:
-        attempts = measured_attempts(settings, hours, current_seals(read_seals(settings)))
         print_table(("hour", "attempt"), [(hour, attempts.get(hour)) for hour in hours])
         return
-    verdicts = judge_measured(settings, hours, Judging(f"judge-{uuid4()}", now()))
-    append_verdicts(settings, verdicts)
-    _print_verdicts(one for one in verdicts if one.outcome in {"fail", "error"})
-    counts = Counter(one.outcome for one in verdicts)
+    counts: Counter[str] = Counter()
+    judging = Judging(f"judge-{uuid4()}", now())
+    for hours_of_day in hours_by_day(sorted(attempts)).values():
+        verdicts = judge_measured(settings, hours_of_day, judging)
+        append_verdicts(settings, verdicts)
+        _print_verdicts(one for one in verdicts if one.outcome in {"fail", "error"})
+        counts.update(one.outcome for one in verdicts)
     said = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(counts.items()))
-    note(f"{hours_text(len(hours))} judged: {said}")
+    note(f"{hours_text(len(attempts))} judged: {said or 'nothing'}")
+    if len(attempts) < len(hours):
+        note(f"{hours_text(len(hours) - len(attempts))} never measured: an hour is measured when it is reconciled")
 
 
 @app.command()
@@ -67,8 +71,10 @@ def show(
 ) -> None:
     """Show the verdicts of an hour that count, and what holds it back."""
     from domain.quality_verdicts import blocking, newest
+    from domain.seals import current_seals
     from warehouse.create import create_missing_tables
     from warehouse.quality_verdicts import read_overrides, read_verdicts
+    from warehouse.seals import read_seals
 
     settings, at = load_settings(), whole_hour("HOUR", hour)
     create_missing_tables(settings)
@@ -80,6 +86,10 @@ def show(
     _print_verdicts(verdicts)
     if not verdicts:
         note(f"hour {format_utc(at)} was never judged")
+    seal = current_seals(read_seals(settings)).get(at)
+    if seal is not None:
+        note(f"hour {format_utc(at)} is sealed, by attempt {seal.attempt}")
+        return
     for hold in blocking(verdicts, read_overrides(settings)):
         warn(f"held back by attempt {hold.verdict.attempt}: {hold.why}")
 

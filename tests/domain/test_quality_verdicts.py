@@ -77,11 +77,16 @@ def test_the_newest_judging_of_a_rule_counts_with_all_its_groups() -> None:
     assert [hold.verdict for hold in blocking([failed, again, well], [])] == [again]
 
 
+def test_a_rule_that_its_suite_has_no_longer_holds_nothing() -> None:
+    judged_again = replace(VERDICT, rule="another", outcome="pass", judged_at=JUDGED_AT + LATER, suite_version=2)
+    assert blocking([VERDICT, judged_again], []) == []
+
+
 def test_a_verdict_about_another_attempt_or_table_hides_nothing() -> None:
     others = [
         replace(VERDICT, outcome="pass", judged_at=JUDGED_AT + LATER, attempt="a2"),
         replace(VERDICT, outcome="pass", judged_at=JUDGED_AT + LATER, table_name="drift"),
-        replace(VERDICT, outcome="pass", judged_at=JUDGED_AT + LATER, rule="other"),
+        replace(VERDICT, outcome="pass", judged_at=JUDGED_AT + LATER, suite="other"),
     ]
     assert [hold.verdict for hold in blocking([VERDICT, *others], [])] == [VERDICT]
 

@@ -8,16 +8,21 @@ from datetime import timedelta
 import pytest
 
 from domain.errors import UsageError
+from domain.quality_verdicts import Hold, blocking
 from domain.settings import Settings
 from tests.domain.test_quality_verdicts import HOUR, JUDGED_AT, LATER, VERDICT
 from warehouse.quality_verdicts import (
     accept_level,
     append_verdicts,
-    read_holds,
     read_overrides,
     read_verdicts,
     release,
 )
+
+
+def _holds(settings: Settings) -> list[Hold]:
+    return blocking(read_verdicts(settings, [HOUR], "a1"), read_overrides(settings))
+
 
 NEXT = HOUR + timedelta(hours=1)
 AT = JUDGED_AT + LATER
@@ -34,14 +39,14 @@ def test_what_was_said_comes_back_by_hour_and_attempt(settings: Settings) -> Non
 
 def test_a_released_hour_is_held_by_nothing(settings: Settings) -> None:
     append_verdicts(settings, [VERDICT, replace(VERDICT, group="7", observed="3 clicks")])
-    assert len(read_holds(settings, HOUR, "a1")) == 2
+    assert len(_holds(settings)) == 2
     released = release(settings, HOUR, "conservation", actor="ann", reason="a known hole", at=AT)
     assert read_overrides(settings) == released
     assert [(one.group, one.observed, one.actor) for one in released] == [
         ("", "9 clicks", "ann"),
         ("7", "3 clicks", "ann"),
     ]
-    assert read_holds(settings, HOUR, "a1") == []
+    assert _holds(settings) == []
 
 
 @pytest.mark.parametrize(
@@ -54,7 +59,7 @@ def test_a_release_is_refused(settings: Settings, rule: str, actor: str, reason:
     with pytest.raises(UsageError):
         release(settings, HOUR, rule, actor=actor, reason=reason, at=AT)
     assert read_overrides(settings) == []
-    assert len(read_holds(settings, HOUR, "a1")) == 1
+    assert len(_holds(settings)) == 1
 
 
 def test_a_level_is_accepted_where_the_rule_failed(settings: Settings) -> None:

@@ -10,10 +10,11 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from cli.main import app
+from domain.quality_verdicts import blocking
 from domain.settings import Settings
 from tests.domain.test_quality_verdicts import VERDICT
 from tests.support.empty_tables import make_empty_tables
-from warehouse.quality_verdicts import append_verdicts, read_holds, read_overrides, read_verdicts
+from warehouse.quality_verdicts import append_verdicts, read_overrides, read_verdicts
 
 AT = "2026-02-03T09:00Z"
 
@@ -48,7 +49,7 @@ def test_an_hour_is_shown_with_what_holds_it(settings: Settings) -> None:
 def test_an_override_releases_the_hour_and_is_a_row(settings: Settings) -> None:
     done = run("override", AT, "conservation", "--actor", "ann", "--reason", "a known hole")
     assert done.exit_code == 0
-    assert read_holds(settings, VERDICT.hour, "a1") == []
+    assert blocking(read_verdicts(settings, [VERDICT.hour], "a1"), read_overrides(settings)) == []
     (row,) = read_overrides(settings)
     assert (row.kind, row.actor, row.reason, row.observed) == ("release", "ann", "a known hole", "9 clicks")
     assert "held back" not in run("show", AT).stderr
