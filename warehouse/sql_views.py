@@ -47,7 +47,9 @@ WITH rows AS (
     SELECT advertiser_id, campaign_id, ad_id, minute, country, device, clicks, 'batch' AS source
     FROM final_clicks_minute, finality
     WHERE minute >= final_start AND minute < final_until
-      AND date_trunc('hour', minute) IN (SELECT hour FROM published_seals WHERE is_minute_kept)
+      AND epoch_us(minute) // 3_600_000_000 IN (
+          SELECT epoch_us(hour) // 3_600_000_000 FROM published_seals WHERE is_minute_kept
+      )
     UNION ALL
     SELECT advertiser_id, campaign_id, ad_id, minute, country, device, clicks, 'batch'
     FROM reconciled_clicks_minute JOIN published_seals USING (attempt), finality
@@ -60,7 +62,8 @@ WITH rows AS (
 SELECT rows.*, source = 'batch' AS final, final_until, closed_until FROM rows, finality
 """
 """Sealed and published figures up to ``final_until``, the stream's estimate elsewhere. Minutes whose retention is over
-come from the sealed attempts, which hold the same figures."""
+come from the sealed attempts, which hold the same figures. Hours are told by arithmetic: whoever opens a file of these
+views may have any time zone, and DuckDB cuts hours in that."""
 
 _GLOB = re.compile(r"[*?\[\]]")
 
@@ -98,6 +101,14 @@ def run_sql(session: duckdb.DuckDBPyConnection, statement: str) -> duckdb.DuckDB
         )
     try:
         return session.execute(statements[0])
+    except duckdb.Error as error:
+        raise _refusal(error) from None
+
+
+def rows_of_answer(found: duckdb.DuckDBPyConnection, count: int) -> list[tuple[Any, ...]]:
+    """The next rows of an answer, at most so many. ``UsageError`` where DuckDB meets an error only now."""
+    try:
+        return found.fetchmany(count)
     except duckdb.Error as error:
         raise _refusal(error) from None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Annotated
 
 import typer
@@ -10,6 +10,7 @@ import typer
 from cli.console import note, print_json, print_table
 from clicklog.watermarks import read_watermarks, retire_server
 from domain.buckets import format_utc
+from services.click.standing import Standing
 from warehouse.clock import now
 from warehouse.settings import load_settings
 
@@ -39,5 +40,7 @@ def retire(
     actor: Annotated[str, typer.Option(help="Who decided that.")],
 ) -> None:
     """Stop waiting for a server that is gone. Clicks that it kept to itself are late if they come after all."""
-    closing = retire_server(load_settings(), server_id, reason, actor, now())
+    settings = load_settings()
+    closing = retire_server(settings, server_id, reason, actor, now())
+    Standing(replace(settings, server_id=server_id).spool_path).end()
     note(f"server {server_id} is retired as of {format_utc(closing.sent_at)}; no hour waits for it any more")

@@ -90,6 +90,10 @@ def _statements(is_terminal: bool) -> Iterator[str]:
             line = input((CONTINUED if text else PROMPT) if is_terminal else "")
         except EOFError:
             break
+        except KeyboardInterrupt:
+            note("")
+            text = ""
+            continue
         text += f"{line}\n"
         if sqlite3.complete_statement(text):
             yield text
@@ -116,7 +120,9 @@ def _answer(settings: Settings, statement: str, is_csv: bool, is_json: bool) -> 
 
 
 def _print_table(columns: list[str], found: duckdb.DuckDBPyConnection) -> None:
-    rows = found.fetchmany(SHOWN_ROWS + 1)
+    from warehouse.sql_views import rows_of_answer
+
+    rows = rows_of_answer(found, SHOWN_ROWS + 1)
     print_table(columns, rows[:SHOWN_ROWS])
     if len(rows) > SHOWN_ROWS:
         note(f"the first {SHOWN_ROWS:,} rows; --csv or --json print all of them, LIMIT fewer")
@@ -132,5 +138,7 @@ def _print_csv(columns: list[str], found: duckdb.DuckDBPyConnection) -> None:
 
 
 def _rows(found: duckdb.DuckDBPyConnection) -> Iterator[tuple[Any, ...]]:
-    while rows := found.fetchmany(BATCH_ROWS):
+    from warehouse.sql_views import rows_of_answer
+
+    while rows := rows_of_answer(found, BATCH_ROWS):
         yield from rows

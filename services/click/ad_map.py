@@ -59,12 +59,14 @@ def ensure_ad_map(settings: Settings, snapshot: DeltaTable) -> AdMap:
     """
     folder = settings.home / "catalogue"
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"ads-{snapshot.version()}.arrow"
-    if not path.exists():
+    path = folder / f"ads-{snapshot.metadata().id}-{snapshot.version()}.arrow"
+    try:
+        found = AdMap(path)
+    except (FileNotFoundError, pa.ArrowInvalid):
         rows = _in_force(snapshot)
         with written_beside(path, _MODE) as file, pa.ipc.new_file(file, rows.schema) as writer:
             writer.write_batch(_one_batch(rows))
-    found = AdMap(path)
+        found = AdMap(path)
     for other in folder.glob("ads-*.arrow"):
         if other != path:
             other.unlink(missing_ok=True)

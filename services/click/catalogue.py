@@ -22,7 +22,7 @@ class Catalogue:
         """Loads both, and raises what keeps it from doing so. The first key is made if there is none yet."""
         self._settings = settings
         snapshot = open_table(settings, ADS)
-        self._ads_version = snapshot.version()
+        self._ads_version = (snapshot.metadata().id, snapshot.version())
         self.ads = ensure_ad_map(settings, snapshot)
         self.key_ring: KeyRing = load_key_ring(settings)
 
@@ -33,6 +33,7 @@ class Catalogue:
     def refresh_ads(self) -> None:
         """Takes over the ads if their table has another version."""
         snapshot = open_table(self._settings, ADS)
-        if snapshot.version() != self._ads_version:
+        version = (snapshot.metadata().id, snapshot.version())
+        if version != self._ads_version:
             self.ads = ensure_ad_map(self._settings, snapshot)
-            self._ads_version = snapshot.version()
+            self._ads_version = version

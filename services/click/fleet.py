@@ -72,7 +72,7 @@ class Fleet:
     def _ended(self, number: int, running: dict[int, SpawnProcess]) -> None:
         code = running.pop(number).exitcode or 0
         if self._is_stopping or code in _WRONG_CODES:
-            self._codes[number] = code
+            self._codes[number] = 0 if code == -signal.SIGTERM else code  # told to stop before it could listen
             self._is_stopping = True
             return
         self._report(f"click worker {name_of(self._settings, number)} ended with {code}; it is started again")

@@ -72,14 +72,14 @@ class ClickMetrics:
         return exposition(sorted(samples, key=lambda sample: METRICS.index(sample.gauge)))
 
     def _left_in(self, path: Path) -> list[Sample]:
+        by_name = {gauge.name: gauge for gauge in METRICS}
         try:
             document = orjson.loads(path.read_bytes())
-        except (OSError, ValueError):
+            if (self._now() - parse_utc(document["left_at"])).total_seconds() > STALE_SECONDS:
+                return []
+            return [Sample(by_name[name], value, labels) for name, value, labels in document["samples"]]
+        except (OSError, ValueError, KeyError, TypeError):  # of another version, or half written
             return []
-        if (self._now() - parse_utc(document["left_at"])).total_seconds() > STALE_SECONDS:
-            return []
-        by_name = {gauge.name: gauge for gauge in METRICS}
-        return [Sample(by_name[name], value, labels) for name, value, labels in document["samples"]]
 
     def _own(self) -> list[Sample]:
         server = {"server": self._folder.name}

@@ -37,6 +37,7 @@ class Reporter:
         self._accepted_until = accepted_until
         self._tally = tally
         self._now = now
+        self.has_announced = False  # whether the log may know of this server, acknowledged or not
 
     async def send_watermark(self, is_closing: bool = False) -> datetime:
         """What it promised, once the log has it; ``JournalUnavailableError`` otherwise: the next one says as much."""
@@ -44,6 +45,7 @@ class Reporter:
         until = self._accepted_until(sent_at)
         mark = Watermark(self._settings.server_id, until, is_closing, sent_at)
         key, value = mark.server_id.encode(), mark.encode()
+        self.has_announced = True
         await self._writer.write(self._settings.edge_watermarks_topic, key, value)
         return until
 

@@ -148,9 +148,9 @@ class ClickProcess:
         self._server.should_exit = True
 
     def _accepted_until(self, at: datetime) -> datetime:
-        """Before this the log has everything: nothing earlier is in flight, and nothing earlier waits in the spool."""
-        until, oldest_waiting = self._in_flight.accepted_until(at), self._spool.oldest_waiting
-        return until if oldest_waiting is None else min(until, oldest_waiting)
+        """Before this the log has everything: nothing earlier is in flight, given up but not settled, or spooled."""
+        known = (self._in_flight.accepted_until(at), self._spool.oldest_waiting, self._journal.oldest_unsettled)
+        return min(one for one in known if one is not None)
 
     def _serve_by_standing(self) -> None:
         """A server that hours wait for already need not wait for the log before it answers."""
@@ -161,10 +161,17 @@ class ClickProcess:
 
     async def _close(self, shipping: asyncio.Task[None]) -> None:
         """What was accepted is settled first: a closing watermark says that nothing more is on its way."""
-        while len(self._in_flight):
+        deadline = asyncio.get_running_loop().time() + 2 * SETTLED_WITHIN_SECONDS
+        while len(self._in_flight) or self._journal.oldest_unsettled:
+            if asyncio.get_running_loop().time() > deadline:
+                raise ClosingError(
+                    f"{len(self._in_flight):,} clicks are not settled: the disk of the spool does not answer",
+                    "each in the log or in the spool",
+                    "see to that disk and start this server once more; until then hours wait",
+                )
             await asyncio.sleep(_SETTLING_POLL_SECONDS)
         await self._ship_the_rest(shipping)
-        if not self._app.is_registered:
+        if not (self._app.is_registered or self._reporter.has_announced):
             return
         self._standing.end()
         try:
@@ -206,8 +213,10 @@ class ClickProcess:
             with suppress(OSError):  # a full disk hides these samples from the other processes, and costs no click
                 self._metrics.leave()
             try:
-                self._standing.keep(await self._reporter.send_watermark())
+                promised_until = await self._reporter.send_watermark()
                 await self._reporter.send_ended_minutes()
+                with suppress(OSError):  # a full disk costs no click; the promise before this one stays good
+                    self._standing.keep(promised_until)
             except JournalUnavailableError as error:
                 if not self._writer.is_open:
                     raise  # its thread has died of a defect: no click can be logged any more

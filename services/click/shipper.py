@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime
 
 import orjson
@@ -46,7 +47,7 @@ class Shipper:
                 while await self.ship_batch():
                     if self._spool.waiting_bytes < NEARLY_EMPTY_BYTES:
                         journal.log_is_back()
-            except JournalUnavailableError:
+            except (JournalUnavailableError, OSError):
                 journal.log_is_away()
                 self._spool.has_more.set()
                 await asyncio.sleep(RETRY_SECONDS)
@@ -76,10 +77,10 @@ class Shipper:
         return True
 
     def _note(self, batch: Batch) -> None:
-        """The ledger: a line for each batch, with the hours that its clicks belong to."""
+        """The ledger: a line for each batch, with the hours that its clicks belong to. A full disk leaves it out."""
         by_hour = Counter(hour_of(from_unix_micros(click.clicked_us)) for click in batch.clicks)
         self.shipped_count += len(batch.clicks)
         hours = {format_utc(hour): count for hour, count in sorted(by_hour.items())}
         line = orjson.dumps({"shipped_at": format_utc(self._now()), "clicks_by_hour": hours})
-        with self._ledger.open("ab") as file:
+        with suppress(OSError), self._ledger.open("ab") as file:
             file.write(line + b"\n")

@@ -11,6 +11,7 @@ import os
 import queue
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
@@ -82,7 +83,8 @@ class Spool:
         self._queue: queue.SimpleQueue[_Write | None] = queue.SimpleQueue()
         self._segments = {number: self._opened(number, report) for number in _numbers(folder)}
         self._position = _start_of_shipping(folder, self._segments)
-        self._active = max([*self._segments, self._position[0]], default=0) + 1
+        # Above every number that was ever remembered: a position must never be one in another segment.
+        self._active = max([*self._segments, read_position(folder)[0]]) + 1
         self._segments[self._active] = _Segment()
         self._forget_shipped()
         self.has_more = asyncio.Event()
@@ -142,13 +144,17 @@ class Spool:
         return Batch(number, start + found[-1][0], tuple(click for _, click in found))
 
     def shipped(self, batch: Batch) -> None:
-        """The log has this batch: remember it, and delete what lies behind it. Safe to lose: a copy is recognised."""
+        """The log has this batch: delete what lies behind it, and remember it.
+
+        A full disk keeps it from being remembered, which is safe: the batch is sent again, and a copy is recognised.
+        """
         self._position = (batch.segment, batch.end)
         self._forget_shipped()
         document = {"segment": self._position[0], "offset": self._position[1]}
         beside = self._folder / f".{POSITION_FILE}"
-        beside.write_bytes(orjson.dumps(document))
-        beside.rename(self._folder / POSITION_FILE)
+        with suppress(OSError):
+            beside.write_bytes(orjson.dumps(document))
+            beside.rename(self._folder / POSITION_FILE)
 
     async def close(self) -> None:
         """Write what was taken and end the thread."""
@@ -160,6 +166,7 @@ class Spool:
         if active.is_broken or active.taken + length > SEGMENT_BYTES:
             self._active += 1
             self._segments[self._active] = active = _Segment()
+            self._forget_shipped()  # the segment before may have left already: shipping goes on in this one
         return active
 
     def _forget_shipped(self) -> None:
@@ -264,8 +271,8 @@ def read_position(folder: Path) -> tuple[int, int]:
 
 
 def _start_of_shipping(folder: Path, segments: dict[int, _Segment]) -> tuple[int, int]:
-    """Where shipping goes on: as remembered, or the start of the first segment that there is."""
+    """Where shipping goes on: as remembered, if a click begins or the segment ends there, else at the first one."""
     number, offset = read_position(folder)
-    if number in segments and offset <= segments[number].durable:
+    if number in segments and (offset == 0 or offset in {end for end, _ in decode(_path(folder, number).read_bytes())}):
         return number, offset
     return min(segments, default=0), 0

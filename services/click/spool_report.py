@@ -37,7 +37,10 @@ def report_spool(folder: Path) -> SpoolReport:
     number, offset = read_position(folder)
     waiting_bytes, stamps = 0, list[int]()
     for path in sorted(folder.glob(f"*{SUFFIX}")):
-        data = path.read_bytes()[offset if int(path.stem) == number else 0 :]
+        try:
+            data = path.read_bytes()[offset if int(path.stem) == number else 0 :]
+        except FileNotFoundError:  # it has been shipped meanwhile
+            continue
         stamps += [click.clicked_us for _, click in decode(data)]
         waiting_bytes += len(data)
     return SpoolReport(
@@ -50,8 +53,12 @@ def report_spool(folder: Path) -> SpoolReport:
 
 
 def _shipped(folder: Path) -> Counter[datetime]:
+    """By the ledger; lines that a full disk or a kill has left half are passed over."""
     shipped: Counter[datetime] = Counter()
     path = folder / LEDGER_FILE
     for line in path.read_bytes().splitlines() if path.exists() else ():
-        shipped.update({parse_utc(hour): count for hour, count in orjson.loads(line)["clicks_by_hour"].items()})
+        try:
+            shipped.update({parse_utc(hour): count for hour, count in orjson.loads(line)["clicks_by_hour"].items()})
+        except (ValueError, KeyError, TypeError, AttributeError):
+            continue
     return shipped

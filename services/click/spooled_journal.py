@@ -44,6 +44,7 @@ class _Pending:
     deadline: float | None = None
     is_spooled: bool = False
     is_spool_refused: bool = False
+    is_settled: bool = False
 
 
 class SpooledJournal:
@@ -60,8 +61,14 @@ class SpooledJournal:
         self._loop = asyncio.get_running_loop()
         self._pending: deque[_Pending] = deque()
         self._is_ticking = False
+        self._unsettled: dict[int, datetime] = {}
         self.is_log_away = False
         self.spooled_count = 0
+
+    @property
+    def oldest_unsettled(self) -> datetime | None:
+        """Of clicks that were given up while the log may still get them; None if there is none."""
+        return min(self._unsettled.values(), default=None)
 
     def log_is_back(self) -> None:
         """The log takes records again, and so clicks go to it."""
@@ -87,6 +94,7 @@ class SpooledJournal:
         try:
             written = self._log.append(click.key, click.value)
         except JournalUnavailableError as error:
+            click.is_settled = True
             self._log_missed(click, error)
             return
         written.add_done_callback(lambda settled: self._log_settled(click, settled))
@@ -97,6 +105,8 @@ class SpooledJournal:
 
     def _log_settled(self, click: _Pending, settled: asyncio.Future[None]) -> None:
         error = settled.exception()
+        self._unsettled.pop(id(click), None)
+        click.is_settled = True
         if error is None and not self._spool.waiting_bytes:
             self.log_is_back()
         if click.durable.done() or click.is_spooled:
@@ -120,7 +130,13 @@ class SpooledJournal:
     def _log_missed(self, click: _Pending, error: BaseException) -> None:
         self.log_is_away()
         if click.is_spool_refused or not self._is_taken_by_spool(click):
-            click.durable.set_exception(ClickLostError(f"{error}, and the spool takes nothing"))
+            self._lose(click, f"{error}, and the spool takes nothing")
+
+    def _lose(self, click: _Pending, why: str) -> None:
+        """Its visitor need not wait any longer; a watermark must, until the log has or has not got it after all."""
+        if click.deadline is not None and not click.is_settled:
+            self._unsettled[id(click)] = click.clicked_at
+        click.durable.set_exception(ClickLostError(why))
 
     def _is_taken_by_spool(self, click: _Pending) -> bool:
         spooled_at = self._now().isoformat(timespec="microseconds").replace("+00:00", "Z").encode()
@@ -145,4 +161,4 @@ class SpooledJournal:
         if click.deadline is None:
             self._give_to_log(click)
         else:
-            click.durable.set_exception(ClickLostError(f"the log does not answer, and {error}"))
+            self._lose(click, f"the log does not answer, and {error}")

@@ -69,14 +69,15 @@ class Whereabouts:
             found = ipaddress.ip_address(address)
         except ValueError:
             return False
-        return any(found in network for network in self._trusted)
+        mapped = found.ipv4_mapped if isinstance(found, ipaddress.IPv6Address) else None
+        return any((mapped or found) in network for network in self._trusted)
 
     def _looked_up(self, address: str) -> str:
         if self._countries is None:
             return UNKNOWN_COUNTRY
         try:
             found: Any = self._countries.get(address)
-        except ValueError:
+        except (ValueError, maxminddb.InvalidDatabaseError):
             return UNKNOWN_COUNTRY
         country = found.get("country") or found.get("registered_country") if isinstance(found, dict) else None
         return _country(str(country.get("iso_code", ""))) if isinstance(country, dict) else UNKNOWN_COUNTRY

@@ -18,6 +18,7 @@ from domain.ads import Ad
 from domain.buckets import hour_of
 from domain.events import EVENT_VERSION
 from domain.parsing import parse_event
+from services.click.bots import is_bot
 from services.imports.formats import Row
 from services.imports.mapping import Condition, ForeignClick, RowRefusedError, Source, foreign_click
 
@@ -117,7 +118,10 @@ class Judge:
             "server_id": self._given.server_id,
             "server_seq": row.number,
         }
-        value = orjson.dumps(fields)
+        try:
+            value = orjson.dumps(fields | ({"bot": True} if is_bot(click.user_agent) else {}))
+        except TypeError:  # half of a surrogate pair, as JSON may have it
+            raise RowRefusedError("not_utf8") from None
         judged = parse_event(value, self._given.at, self._given.ads)
         if isinstance(judged, str):
             raise RowRefusedError(judged)

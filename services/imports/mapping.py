@@ -169,11 +169,12 @@ def _instant(text: str) -> datetime:
         return from_unix_micros(int(text) * _UNIX_MICROS[len(text)])
     try:
         at = datetime.strptime(text, "%d/%b/%Y:%H:%M:%S %z") if "/" in text else datetime.fromisoformat(text)
-    except ValueError:
+        in_utc = at.astimezone(UTC)
+    except (ValueError, OverflowError):
         raise RowRefusedError("clicked_at_unreadable") from None
     if at.tzinfo is None:
         raise RowRefusedError("clicked_at_without_zone")
-    return at.astimezone(UTC)
+    return in_utc
 
 
 def _kind(text: str | None) -> str:

@@ -12,7 +12,7 @@ from domain.settings import Settings
 from tests.support.counts_tables import Clicks, CountsTables, hours
 from tests.support.periods import NOVEMBER, close_month, settle_month
 from warehouse.layout import TableMissingError
-from warehouse.sql_views import run_sql, sql_session, write_sql_file
+from warehouse.sql_views import rows_of_answer, run_sql, sql_session, write_sql_file
 from warehouse.tables import TABLES
 
 LIVE = [
@@ -112,6 +112,32 @@ def test_a_plain_duckdb_opens_the_file_and_sees_the_same(tables: CountsTables, t
             rows = f"SELECT * FROM {name} ORDER BY ALL"
             assert database.sql(rows).fetchall() == session.sql(rows).fetchall(), name
     assert sorted(child.name for child in tmp_path.iterdir() if "tally" in child.name) == [path.name]
+
+
+@pytest.mark.parametrize("zone", ["Asia/Kolkata", "Asia/Kathmandu", "America/New_York", "UTC"])
+def test_the_time_zone_of_who_opens_the_file_changes_no_figure(tables: CountsTables, tmp_path: Path, zone: str) -> None:
+    """S1: hours are those of UTC, wherever the reader sits."""
+    path = tmp_path / "tally.duckdb"
+    write_sql_file(tables.settings, path)
+    with duckdb.connect(str(path), read_only=True) as database:
+        database.execute(f"SET TimeZone = '{zone}'")
+        assert database.sql("SELECT final, sum(clicks) FROM clicks_minute GROUP BY ALL ORDER BY ALL").fetchall() == [
+            (False, 17),
+            (True, 10),
+        ]
+
+
+def test_an_error_in_the_middle_of_an_answer_is_a_refusal(tables: CountsTables) -> None:
+    statement = "SELECT CAST(CASE WHEN i = 500000 THEN 'a' ELSE '1' END AS INT) FROM range(1000000) t(i)"
+    with sql_session(tables.settings) as session:
+        found = run_sql(session, statement)
+        with pytest.raises(UsageError, match="SQL that DuckDB can run"):
+            _all_rows(found)
+
+
+def _all_rows(found: duckdb.DuckDBPyConnection) -> None:
+    while rows_of_answer(found, 100_000):
+        pass
 
 
 def test_the_file_is_replaced_whole(tables: CountsTables, tmp_path: Path) -> None:

@@ -66,3 +66,9 @@ def test_a_map_that_is_there_is_not_made_again(ads: AdMap, settings: Settings) -
     written = path.stat().st_mtime_ns
     assert len(ensure_ad_map(settings, open_table(settings, "ads"))) == len(ads)
     assert path.stat().st_mtime_ns == written
+
+
+def test_a_file_that_is_broken_is_made_again(ads: AdMap, settings: Settings) -> None:
+    (path,) = (settings.home / "catalogue").iterdir()
+    path.write_bytes(b"no arrow")
+    assert len(ensure_ad_map(settings, open_table(settings, "ads"))) == len(ads)

@@ -20,6 +20,7 @@ from services.click.shipper import Shipper
 from services.click.spool import Spool
 from services.click.spooled_journal import SpooledJournal
 from tests.support.click_process import records_of
+from tests.support.disk import room_for
 
 AT = datetime(2026, 5, 4, 10, 59, 59, tzinfo=UTC)
 
@@ -130,6 +131,22 @@ def test_clicks_go_to_the_log_again_once_it_has_taken_the_rest(
         while world.spool.waiting_bytes:
             await asyncio.sleep(0.005)
         running.cancel()
+        await world.spool.close()
+
+    _run(scenario())
+
+
+def test_a_full_disk_stops_no_shipping(settings: Settings) -> None:
+    """The ledger and the position go without a line; the clicks, which free the disk, do not wait for them."""
+
+    async def scenario() -> None:
+        writer = FailingWriter()
+        writer.is_failing = False
+        world = World(settings, writer)
+        await world.fill(3)
+        with room_for(0):
+            assert await world.shipper.ship_batch()
+        assert writer.taken == [b"k0", b"k1", b"k2"]
         await world.spool.close()
 
     _run(scenario())

@@ -220,3 +220,76 @@ def test_a_spool_that_changed_on_the_disk_is_not_shipped(home: Home) -> None:
         await spool.close()
 
     _run(scenario())
+
+
+def test_a_position_is_never_one_in_another_segment(home: Home) -> None:
+    """Law 1: shipped and stopped, started and stopped, and then clicks that no broker takes: every one is shipped."""
+
+    async def scenario() -> None:
+        first = home.open()
+        await _fill(first, range(1))
+        assert _ship(first) == _keys(range(1))
+        await first.close()
+        await home.open().close()
+        third = home.open()
+        await _fill(third, range(1, 4))
+        await third.close()
+        fourth = home.open()
+        assert _ship(fourth) == _keys(range(1, 4))
+        await fourth.close()
+
+    _run(scenario())
+
+
+def test_a_position_inside_of_a_click_is_not_believed(home: Home) -> None:
+    async def scenario() -> None:
+        spool = home.open()
+        await _fill(spool, range(3))
+        await spool.close()
+        (home.folder / POSITION_FILE).write_bytes(b'{"segment": 1, "offset": 5}')
+        again = home.open()
+        assert _ship(again) == _keys(range(3))
+        await again.close()
+
+    _run(scenario())
+
+
+def test_shipping_goes_on_in_the_next_segment_after_one_that_was_drained(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Law 7: what waits behind a segment that has left already is seen, or no hour would ever be sealed again."""
+    monkeypatch.setattr(spool_module, "SEGMENT_BYTES", 50)
+
+    async def scenario() -> None:
+        spool = home.open()
+        for number in range(5):
+            await _fill(spool, range(number, number + 1))
+            assert _ship(spool) == _keys(range(number, number + 1))
+        assert spool.oldest_waiting is None
+        await spool.close()
+
+    _run(scenario())
+
+
+def test_after_a_refused_first_click_the_next_one_is_shipped(home: Home) -> None:
+    async def scenario() -> None:
+        spool = home.open()
+        with room_for(0), pytest.raises(SpoolFullError):
+            await spool.append(AT, b"k", b"v")
+        await _fill(spool, range(1))
+        assert _ship(spool) == _keys(range(1))
+        await spool.close()
+
+    _run(scenario())
+
+
+def test_a_full_disk_does_not_keep_shipped_clicks_from_leaving(home: Home) -> None:
+    async def scenario() -> None:
+        spool = home.open()
+        await _fill(spool, range(3))
+        with room_for(0):
+            assert _ship(spool) == _keys(range(3))
+        assert spool.waiting_bytes == 0
+        await spool.close()
+
+    _run(scenario())

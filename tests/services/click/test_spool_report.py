@@ -35,7 +35,7 @@ def test_what_waits_is_what_the_position_leaves(tmp_path: Path) -> None:
 
 def test_the_ledger_adds_up_and_damage_is_named(tmp_path: Path) -> None:
     line = b'{"shipped_at": "2026-05-04T11:00:00Z", "clicks_by_hour": {"2026-05-04T10:00:00Z": 2}}\n'
-    (tmp_path / "shipped.jsonl").write_bytes(line * 2)
+    (tmp_path / "shipped.jsonl").write_bytes(line + b'{"shipped_at": "20' + b"\n" + line)
     (tmp_path / "000000000001.damaged").write_bytes(b"torn")
     found = report_spool(tmp_path)
     assert found.shipped_by_hour == {datetime(2026, 5, 4, 10, tzinfo=UTC): 4}

@@ -165,3 +165,23 @@ def test_many_clicks_each_keep_their_own_budget(tmp_path: Path) -> None:
         await world.spool.close()
 
     _run(scenario())
+
+
+def test_a_click_that_was_given_up_holds_back_watermarks_until_the_log_has_settled_it(tmp_path: Path) -> None:
+    """Law 7: its visitor has gone, and it may be counted lost, but the log may get it yet."""
+
+    async def scenario() -> None:
+        world = World(tmp_path, limit_bytes=10)
+        with pytest.raises(ClickLostError):
+            await world.append()
+        assert world.journal.oldest_unsettled == AT
+        world.log.given[0][1].set_result(None)
+        await asyncio.sleep(0)
+        assert world.journal.oldest_unsettled is None
+        world.log.is_full = True
+        with pytest.raises(ClickLostError):
+            await world.append()
+        assert world.journal.oldest_unsettled is None, "the log never had it"
+        await world.spool.close()
+
+    _run(scenario())

@@ -77,6 +77,11 @@ def test_behind_a_trusted_proxy_it_is_the_last_address_that_is_not_ours(forwarde
     assert _whereabouts(trusted_proxies="10.0.0.0/8").locate(headers, PROXY)[0] == address
 
 
+def test_a_proxy_that_is_seen_through_an_ipv6_socket_is_the_same_proxy() -> None:
+    headers = [(b"x-forwarded-for", b"198.51.100.7")]
+    assert _whereabouts(trusted_proxies="10.0.0.0/8").locate(headers, "::ffff:10.0.0.1")[0] == "198.51.100.7"
+
+
 def test_a_stranger_cannot_name_his_address_or_country() -> None:
     whereabouts = _whereabouts(trusted_proxies="10.0.0.0/8", country_header="CF-IPCountry")
     headers = [(b"x-forwarded-for", b"198.51.100.7"), (b"cf-ipcountry", b"DE")]

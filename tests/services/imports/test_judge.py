@@ -84,6 +84,18 @@ def test_the_same_file_gives_the_same_events() -> None:
     assert len({event.key for event in _judged(rows, maps)[1]}) == 3, "equal rows are different clicks"
 
 
+def test_half_of_a_surrogate_pair_is_a_refused_row(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_text('{"imp": "a", "ad": 7, "at": "2026-05-04T10:00:00Z", "kind": "click", "ua": "\\ud800"}\n')
+    _, _, refused = _judged(list(read_rows(path, "jsonl")), [*MAP, "user_agent=ua"])
+    assert [one.reason for one in refused] == ["not_utf8"]
+
+
+def test_a_program_that_names_itself_is_flagged() -> None:
+    _, events, _ = _judged([_row(1, ua="Googlebot/2.1"), _row(2, ua="Mozilla/5.0 (iPad)")], [*MAP, "user_agent=ua"])
+    assert [orjson.loads(event.value).get("bot") for event in events] == [True, None]
+
+
 def test_only_some_of_each_reason_are_named() -> None:
     judge, _, refused = _judged([_row(n, ad="8") for n in range(100)])
     assert (len(refused), len(judge.tally.examples)) == (100, 5)

@@ -53,6 +53,7 @@ def test_times_in_the_forms_that_logs_have(text: str) -> None:
         ({"at": "2026-05-04T10:00:00"}, "clicked_at_without_zone"),
         ({"at": "soon"}, "clicked_at_unreadable"),
         ({"at": "99999"}, "clicked_at_unreadable"),
+        ({"at": "0001-01-01T00:00:00+14:00"}, "clicked_at_unreadable"),
         ({"at": ""}, "no_clicked_at"),
         ({"imp": ""}, "no_impression_id"),
         ({"ad": "7.0"}, "ad_id_is_no_number"),
