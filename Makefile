@@ -6,8 +6,8 @@ MAKEFLAGS += --no-print-directory
 .PHONY: help setup demo test check up bench soak clean
 
 BIN := .venv/bin
-NO_ENGINE := not java and not spark and not broker and not soak
-WITH_ENGINE := (java or spark or broker) and not soak
+NO_ENGINE := not java and not spark and not broker and not browser and not soak
+WITH_ENGINE := (java or spark or broker or browser) and not soak
 # Two at a time, each with a Spark session and a broker of its own; the tests of a file share what they have set up.
 
 help: ## this list

@@ -55,16 +55,20 @@ def figure_rows(name: str, figures: dict[str, Any]) -> list[tuple[str, str, Any]
 
 
 def bench(is_full: Annotated[bool, typer.Option("--full", help="On much data; takes long.")] = False) -> None:
-    """Run each file of benchmarks/ and show what they found."""
+    """Run each file of benchmarks/ and show what they found. One that fails does not keep the others from running."""
     rows: list[tuple[str, str, Any]] = []
-    try:
-        for script in sorted((REPOSITORY / "benchmarks").glob("[a-z]*.py")):
-            note(f"== {script.name}")
+    failures: list[TallystickError] = []
+    for script in sorted((REPOSITORY / "benchmarks").glob("[a-z]*.py")):
+        note(f"== {script.name}")
+        try:
             rows += figure_rows(script.stem, run_benchmark(script, [] if is_full else ["--quick"]))
-    except TallystickError as error:
-        print_error(error)
-        sys.exit(error.exit_code)
+        except BenchmarkError as error:
+            failures.append(error)
     print_table(("benchmark", "figure", "value"), rows)
+    for failure in failures:
+        print_error(failure)
+    if failures:
+        sys.exit(max(failure.exit_code for failure in failures))
 
 
 if __name__ == "__main__":

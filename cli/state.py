@@ -6,23 +6,20 @@ Belongs here: asking, and leaving out what cannot be asked at the moment. What t
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, time
+from datetime import UTC, datetime
 
 from cli.checks import listener_of
 from clicklog.broker import running_broker
 from clicklog.clients import LogUnavailableError, TopicMissingError
 from clicklog.offsets import end_offsets
-from domain.finality import final_until
-from domain.seals import current_seals
 from domain.settings import Settings
-from spark_jobs.planning import plan
+from spark_jobs.next_seal import NextSeal, next_seal
 from spark_jobs.stream_params import LOCK as STREAM_LOCK
 from warehouse.layout import TableMissingError, open_table
 from warehouse.locks import is_locked
-from warehouse.logs import LogRow, TopicRecreatedError, current_log
+from warehouse.logs import LogRow, current_log
 from warehouse.marks import Mark, read_marks
 from warehouse.publications import latest_publication
-from warehouse.seals import read_seals
 from warehouse.stream_state import StreamState, read_stream_state
 
 CREATED_BY_VERSION = 0
@@ -48,18 +45,6 @@ class PartitionLag:
     end_offset: int
     archive_lag_events: int
     live_lag_events: int
-
-
-@dataclass(frozen=True)
-class NextSeal:
-    """The hour that comes next, and what it waits for; nothing if it may be sealed now.
-
-    ``expected_at``: when it may be sealed if all goes on as it does; None if that cannot be told.
-    """
-
-    hour: datetime
-    waits_for: tuple[str, ...]
-    expected_at: datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -97,7 +82,7 @@ def read_state(settings: Settings, at: datetime) -> State:
         last_live_batch_at=last_live_batch_at,
         live_logged_at=max(live_times, default=None),
         final_until=publication.final_until if publication else None,
-        next_seal=_next_seal(settings, at, log_problem) if log else None,
+        next_seal=next_seal(settings, at, log_problem) if log else None,
         stream=_stream(settings, at),
     )
 
@@ -143,27 +128,6 @@ def _partitions(
     return [
         PartitionLag(each, end, lag("archive", each), lag("live", each)) for each, end in sorted(ends.items())
     ], None
-
-
-def _next_seal(settings: Settings, at: datetime, log_problem: str | None) -> NextSeal | None:
-    publication = latest_publication(settings)
-    known_until = publication.final_until if publication else None
-    hour = final_until(current_seals(read_seals(settings)), known_until) or _first_archived_hour(settings)
-    if hour is None:
-        return None
-    if log_problem is not None:
-        return NextSeal(hour, (log_problem,))
-    try:
-        planned = plan(settings, [hour], at)[0]
-    except TopicRecreatedError as error:
-        return NextSeal(hour, (str(error),))
-    return NextSeal(hour, planned.reasons, planned.expected_at)
-
-
-def _first_archived_hour(settings: Settings) -> datetime | None:
-    partitions = open_table(settings, "raw_clicks").partitions()
-    hours = [(date.fromisoformat(each["click_date"]), int(each["click_hour"])) for each in partitions]
-    return min((datetime.combine(day, time(hour), UTC) for day, hour in hours), default=None)
 
 
 def _last_commit_at(settings: Settings, table: str) -> datetime | None:

@@ -30,11 +30,19 @@ def seals_between(settings: Settings, start: datetime | None, end: datetime | No
     ]
 
 
+def count_errors(settings: Settings, seals: Sequence[Seal], advertiser_id: int | None = None) -> int:
+    """How many rows ``read_errors`` would give. Reads only."""
+    return dataset_of(open_table(settings, "drift")).count_rows(filter=_rows_of(seals, advertiser_id))
+
+
 def read_errors(settings: Settings, seals: Sequence[Seal], advertiser_id: int | None = None) -> list[HourError]:
     """The errors of the hours of these seals, by hour and advertiser. Reads only."""
-    is_ours = of_attempts({seal.hour: seal.attempt for seal in seals})
-    if advertiser_id is not None:
-        is_ours &= ds.field("advertiser_id") == advertiser_id
+    is_ours = _rows_of(seals, advertiser_id)
     rows = dataset_of(open_table(settings, "drift")).to_table(columns=COLUMNS, filter=is_ours)
     ordered = rows.sort_by([("hour", "ascending"), ("advertiser_id", "ascending")])
     return [HourError(**row) for row in ordered.to_pylist()]
+
+
+def _rows_of(seals: Sequence[Seal], advertiser_id: int | None) -> ds.Expression:
+    is_ours = of_attempts({seal.hour: seal.attempt for seal in seals})
+    return is_ours if advertiser_id is None else is_ours & (ds.field("advertiser_id") == advertiser_id)

@@ -28,7 +28,16 @@ from warehouse.periods import NAME as PERIOD_CLOSES
 from warehouse.periods import read_closed
 from warehouse.publications import NAME as PUBLICATIONS
 from warehouse.publications import latest_publication
-from warehouse.ranges import ATTEMPT_TABLE, FINAL_TABLE, LIVE_TABLE, FinalRange, Slice, cut, from_attempts
+from warehouse.ranges import (
+    ATTEMPT_TABLE,
+    FINAL_TABLE,
+    LIVE_TABLE,
+    FinalRange,
+    Slice,
+    by_split_hours,
+    cut,
+    from_attempts,
+)
 from warehouse.retention_steps import deleted_hours
 from warehouse.seals import read_seals
 
@@ -88,7 +97,8 @@ class CountsReader:
         live = open_table(self._settings, LIVE_TABLE)
         final = None if published is None else published.final
         nothing = Slice(LIVE_TABLE, query.start, query.start)
-        slices = cut(query.start, query.end, query.granularity, final) or (nothing,)
+        slices = cut(query.start, query.end, query.grain, final) or (nothing,)
+        slices = by_split_hours(slices, query.buckets.split_hours)
         if published is not None:
             slices = from_attempts(slices, published.gone, published.attempts)
         parts = [(part, self._pinned(part.table, published, live)) for part in slices]

@@ -98,6 +98,7 @@ class CountsAnswer:
         return {
             "from": format_utc(self.query.start),
             "to": format_utc(self.query.end),
+            "time_zone": self.query.time_zone,
             "granularity": self.query.granularity,
             "group_by": self.query.group_by,
             **self.finality.document(),

@@ -9,13 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
+from functools import cached_property
 from typing import Literal, get_args
+from zoneinfo import ZoneInfo
 
 from domain.as_of import check_settled
 from domain.buckets import BUCKET_LENGTH, Granularity, format_utc, minute_of, parse_utc
 from domain.errors import UsageError
-from domain.events import MAX_INT64
+from domain.events import DEVICES, MAX_INT64
+from domain.local_buckets import Buckets, buckets_between, local_midnight
+from warehouse.time_zones import UTC_NAME, read_zone
 
 GRANULARITIES: tuple[Granularity, ...] = get_args(Granularity)
 DEFAULT_GRANULARITY: Granularity = "hour"
@@ -35,18 +39,33 @@ LATEST = datetime(9999, 1, 1, tzinfo=UTC)
 MAX_BUCKETS = 50_000
 """Of one question's range: 34 days of minutes, 5 years of hours, 136 years of days."""
 MAX_ADS = 1_000
+MAX_COUNTRIES = 300
 
-PARTS = ("ads", "campaign", "advertiser", "from", "to", "granularity", "group_by", "as_of")
+PARTS = (
+    "ads",
+    "campaign",
+    "advertiser",
+    "country",
+    "device",
+    "from",
+    "to",
+    "time_zone",
+    "granularity",
+    "group_by",
+    "as_of",
+)
 """The parts of a question in text form."""
 _ID = re.compile(r"[0-9]{1,19}\Z")
+_COUNTRY = re.compile(r"[A-Z]{2}\Z")
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")
 
 
 @dataclass(frozen=True)
 class CountsQuery:
     """Clicks per bucket and group in ``[start, end)``, whole UTC minutes. ``UsageError`` if it cannot be asked.
 
-    A filter that is None is not there; an empty set of ads selects nothing, never everything. With ``as_of`` the
-    question is what was final at that instant.
+    A filter that is None is not there; an empty set selects nothing, never everything. ``zone`` is whose hours and days
+    are counted by; None is UTC. With ``as_of`` the question is what was final at that instant.
     """
 
     start: datetime
@@ -57,6 +76,9 @@ class CountsQuery:
     campaign_id: int | None = None
     advertiser_id: int | None = None
     as_of: datetime | None = None
+    countries: frozenset[str] | None = None
+    devices: frozenset[str] | None = None
+    zone: ZoneInfo | None = None
 
     def __post_init__(self) -> None:
         _check_instant("from", self.start)
@@ -72,6 +94,22 @@ class CountsQuery:
         """The columns of the group, in the order in which the answer is sorted."""
         return tuple(column for name, column in GROUP_COLUMN.items() if name in self.group_by)
 
+    @cached_property
+    def buckets(self) -> Buckets:
+        """The buckets of the range, by the clock of the zone."""
+        return buckets_between(self.start, self.end, self.granularity, self.zone)
+
+    @property
+    def grain(self) -> Granularity:
+        """The longest UTC bucket that lies in one bucket of the question, split hours set aside."""
+        is_utc = not any(offset.ahead for offset in self.buckets.offsets)
+        return self.granularity if is_utc or self.granularity == "minute" else "hour"
+
+    @property
+    def time_zone(self) -> str:
+        """The zone's name."""
+        return UTC_NAME if self.zone is None else self.zone.key
+
 
 def read_query(given: Mapping[str, str | None], names: Mapping[str, str], now: datetime) -> CountsQuery:
     """A question from text. ``given`` goes by ``PARTS``; ``names`` says what the person who typed it calls each part.
@@ -82,15 +120,20 @@ def read_query(given: Mapping[str, str | None], names: Mapping[str, str], now: d
     for part in ("from", "to"):
         if part not in text:
             raise UsageError(f"no {names[part]}", "a UTC minute such as 2026-01-31T13:00Z", "give it")
+    zone = read_zone(names["time_zone"], text["time_zone"]) if "time_zone" in text else None
+    has_days = "time_zone" in text
     return CountsQuery(
-        start=_read_instant(names["from"], text["from"]),
-        end=_read_instant(names["to"], text["to"]),
+        start=_read_edge(names["from"], text["from"], zone, has_days),
+        end=_read_edge(names["to"], text["to"], zone, has_days),
         granularity=_read_granularity(names["granularity"], text.get("granularity", DEFAULT_GRANULARITY)),
         group_by=_read_group(names["group_by"], text["group_by"]) if "group_by" in text else DEFAULT_GROUP_BY,
         ad_ids=_read_ids(names["ads"], text["ads"]) if "ads" in text else None,
         campaign_id=read_id(names["campaign"], text["campaign"]) if "campaign" in text else None,
         advertiser_id=read_id(names["advertiser"], text["advertiser"]) if "advertiser" in text else None,
         as_of=_read_past_instant(names["as_of"], text["as_of"], now) if "as_of" in text else None,
+        countries=_read_countries(names["country"], text["country"]) if "country" in text else None,
+        devices=_read_devices(names["device"], text["device"]) if "device" in text else None,
+        zone=zone,
     )
 
 
@@ -102,7 +145,39 @@ def read_id(name: str, text: str) -> int:
 
 
 def _read_ids(name: str, text: str) -> frozenset[int]:
-    return frozenset(read_id(name, part) for part in text.split(",")) if text.strip() else frozenset()
+    return frozenset(read_id(name, part) for part in _listed(text))
+
+
+def _read_countries(name: str, text: str) -> frozenset[str]:
+    codes = frozenset(part.strip() for part in _listed(text))
+    wrong = sorted(code for code in codes if not _COUNTRY.match(code))
+    if wrong or len(codes) > MAX_COUNTRIES:
+        found = f"{name} {wrong[0]!r}" if wrong else f"{len(codes):,} countries"
+        raise UsageError(found, f"up to {MAX_COUNTRIES} codes of two capital letters such as DE, or ZZ", "correct it")
+    return codes
+
+
+def _read_devices(name: str, text: str) -> frozenset[str]:
+    devices = frozenset(part.strip() for part in _listed(text))
+    wrong = sorted(devices - set(DEVICES))
+    if wrong:
+        raise UsageError(f"{name} {wrong[0]!r}", f"any of {', '.join(DEVICES)}", "correct it")
+    return devices
+
+
+def _listed(text: str) -> list[str]:
+    """What stands between commas; nothing is an empty list, and a filter that nothing passes."""
+    return text.split(",") if text.strip() else []
+
+
+def _read_edge(name: str, text: str, zone: ZoneInfo | None, has_days: bool) -> datetime:
+    """An instant or, where a zone was named, a date: the start of that day there."""
+    if not (has_days and _DATE.match(text)):
+        return _read_instant(name, text)
+    try:
+        return local_midnight(date.fromisoformat(text), zone)
+    except (ValueError, OverflowError):
+        raise UsageError(f"{name} {text!r}", "a date of the calendar such as 2026-01-31", "correct it") from None
 
 
 def _read_instant(name: str, text: str) -> datetime:
@@ -110,7 +185,9 @@ def _read_instant(name: str, text: str) -> datetime:
         return parse_utc(text)
     except (ValueError, OverflowError):
         raise UsageError(
-            f"{name} {text!r}", "an instant with its zone, such as 2026-01-31T13:00Z", "correct it"
+            f"{name} {text!r}",
+            "an instant with its zone, such as 2026-01-31T13:00Z, or a date where a time zone is named",
+            "correct it",
         ) from None
 
 

@@ -17,9 +17,11 @@ from deltalake import DeltaTable
 from pyarrow.dataset import Dataset, Expression
 from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
 
-from domain.buckets import BUCKET_LENGTH, MICROSECOND, to_unix_micros
+from domain.buckets import MICROSECOND, to_unix_micros
 from domain.errors import UsageError
+from domain.local_buckets import Buckets
 from domain.settings import Settings
+from warehouse.buckets_sql import bucket_sql, is_split_sql, text_sql
 from warehouse.counts_query import CountsQuery
 from warehouse.layout import table_uri
 from warehouse.ranges import BUCKET_COLUMN, FinalRange, Slice
@@ -36,17 +38,18 @@ ENGINE_CONFIG: dict[str, Any] = {
 }
 """The engine sees the rows that it is handed and nothing else: no files, no network, nothing spilled to disk."""
 
-SLICE_SQL = "SELECT {bucket_us} - {bucket_us} % {length_us} AS bucket_us{keys}, clicks FROM slice_{index}"
-"""The rows of one slice, each with the start of its bucket in microseconds since 1970: as numbers, so that no zone of a
-session can shift a bucket."""
+SLICE_SQL = (
+    "SELECT {bucket} AS bucket_us{keys}, clicks FROM (SELECT {us} AS us, * FROM slice_{index}) WHERE {condition}"
+)
+"""The rows of one slice, each with the start of its bucket."""
 ANSWER_SQL = """
 SELECT *,
-       to_json({{'bucket': strftime(make_timestamp(bucket_us), '%Y-%m-%dT%H:%M:%SZ'){fields},
+       to_json({{'bucket': {text}{fields},
                  'clicks': clicks, 'final': final}})::VARCHAR AS json
 FROM (
     SELECT bucket_us{keys},
            sum(clicks)::BIGINT AS clicks,
-           coalesce(bucket_us >= $final_from_us AND bucket_us + {length_us} <= $final_until_us, false) AS final
+           coalesce(bucket_us >= $final_from_us AND bucket_us < $final_until_us, false) AS final
     FROM ({slices})
     GROUP BY bucket_us{keys}
 )
@@ -84,7 +87,7 @@ class CountsEngine:
             for index, (part, snapshot) in enumerate(parts):
                 session.register(f"slice_{index}", self._rows_of(query, part, snapshot))
             try:
-                found: pa.Table = session.sql(sql, params=_final_bounds(final)).to_arrow_table()
+                found: pa.Table = session.sql(sql, params=_final_bounds(final, query.buckets)).to_arrow_table()
             except duckdb.OutOfMemoryException as error:
                 raise too_large(f"an answer that takes more than {MEMORY_LIMIT} to add up", max_rows) from error
         if found.num_rows > max_rows:
@@ -144,6 +147,12 @@ def _selection(query: CountsQuery, part: Slice) -> Expression:
         is_selected &= pc.field("campaign_id") == query.campaign_id
     if query.advertiser_id is not None:
         is_selected &= pc.field("advertiser_id") == query.advertiser_id
+    if query.countries is not None:
+        is_selected &= pc.field("country").isin(pa.array(sorted(query.countries), pa.string()))
+    if query.devices is not None:
+        is_selected &= pc.field("device").isin(pa.array(sorted(query.devices), pa.string()))
+    if part.hours == "split":  # a partition of the minute tables: files of other hours are not opened
+        is_selected &= pc.field("click_hour").isin(pa.array(sorted(query.buckets.split_hours), pa.int32()))
     return is_selected
 
 
@@ -153,18 +162,33 @@ def _bound(part: Slice, at: datetime) -> pa.Scalar[Any]:
 
 def _answer_sql(query: CountsQuery, parts: Sequence[Slice], limit: int) -> str:
     """Made of column names out of our own tables and of whole numbers; no text of a caller gets into it."""
-    length_us = BUCKET_LENGTH[query.granularity] // MICROSECOND
     keys = "".join(f", {column}" for column in query.group_columns)
     fields = "".join(f", '{column}': {column}" for column in query.group_columns)
     slices = " UNION ALL ".join(
-        SLICE_SQL.format(bucket_us=_BUCKET_US[part.table], length_us=length_us, keys=keys, index=index)
+        SLICE_SQL.format(
+            bucket=bucket_sql("us", query.buckets),
+            us=_BUCKET_US[part.table],
+            keys=keys,
+            index=index,
+            condition=_condition(query, part),
+        )
         for index, part in enumerate(parts)
     )
-    return ANSWER_SQL.format(keys=keys, fields=fields, length_us=length_us, limit=limit, slices=slices)
+    text = text_sql("bucket_us", query.buckets)
+    return ANSWER_SQL.format(keys=keys, fields=fields, text=text, limit=limit, slices=slices)
 
 
-def _final_bounds(final: FinalRange | None) -> dict[str, int | None]:
+def _condition(query: CountsQuery, part: Slice) -> str:
+    """Which hours of the slice count, by the clock of the question's zone."""
+    if part.hours == "all":
+        return "true"
+    is_split = is_split_sql("us", query.buckets)
+    return is_split if part.hours == "split" else f"NOT ({is_split})"
+
+
+def _final_bounds(final: FinalRange | None, buckets: Buckets) -> dict[str, int | None]:
+    """A bucket is final as a whole if it starts between the two: before the bucket that holds the first hour after."""
     return {
         "final_from_us": None if final is None else to_unix_micros(final.start),
-        "final_until_us": None if final is None else to_unix_micros(final.until),
+        "final_until_us": None if final is None else to_unix_micros(buckets.start_of(final.until)),
     }

@@ -28,7 +28,8 @@ from warehouse.tables import TABLES
 ROWS_AT_ONCE = 50_000
 """So many rows of an append are in memory at once."""
 MAX_FILES = 100
-"""An appender that meets this housekeeping of another conflicts once, as with any commit, and reads again."""
+"""Beyond the one that each partition needs. An appender that meets this housekeeping of another conflicts once, as with
+any commit, and reads again."""
 
 
 def append_after(settings: Settings, name: str, snapshot: DeltaTable, rows: Iterable[Mapping[str, Any]]) -> None:
@@ -76,7 +77,8 @@ def keep_few_files(snapshot: DeltaTable) -> None:
 
     A ledger is read whole, often, and for ever. Nothing is vacuumed: the files as they were appended stay on disk.
     """
-    if len(snapshot.file_uris()) > MAX_FILES:
+    needed = max(len(snapshot.partitions()), 1)
+    if len(snapshot.file_uris()) - needed >= MAX_FILES:
         with suppress(CommitFailedError):  # somebody else is doing the same; the next append looks again
             snapshot.optimize.compact()
 

@@ -6,10 +6,11 @@ Belongs here: pure cutting of half-open UTC ranges. Opening tables and adding up
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Literal
 
-from domain.buckets import BUCKET_LENGTH, HOUR, Granularity, bucket_of
+from domain.buckets import BUCKET_LENGTH, DAY, HOUR, Granularity, bucket_of
 
 FINER: dict[Granularity, Granularity] = {"day": "hour", "hour": "minute"}
 LIVE_TABLE = "live_clicks_minute"
@@ -26,16 +27,22 @@ BUCKET_COLUMN = {
     FINAL_TABLE["hour"]: "hour",
     FINAL_TABLE["day"]: "click_date",
 }
+Hours = Literal["all", "whole", "split"]
+HOURS_PER_DAY = DAY // HOUR
 
 
 @dataclass(frozen=True)
 class Slice:
-    """The rows of ``table`` whose bucket starts in ``[start, end)``; only those of ``attempts``, if these are given."""
+    """The rows of ``table`` whose bucket starts in ``[start, end)``; only those of ``attempts``, if these are given.
+
+    ``hours``: of all UTC hours, of those that lie in one bucket of the question, or of those that are split by several.
+    """
 
     table: str
     start: datetime
     end: datetime
     attempts: frozenset[str] | None = None
+    hours: Hours = "all"
 
 
 @dataclass(frozen=True)
@@ -59,6 +66,20 @@ def cut(start: datetime, end: datetime, granularity: Granularity, final: FinalRa
     )
 
 
+def by_split_hours(slices: Iterable[Slice], split_hours: Collection[int]) -> tuple[Slice, ...]:
+    """The slices, with the UTC hours that buckets of a zone split taken from the minutes; ``split_hours`` of a day."""
+    return tuple(one for part in slices for one in _by_split_hours(part, split_hours))
+
+
+def _by_split_hours(part: Slice, split_hours: Collection[int]) -> tuple[Slice, ...]:
+    if part.table != FINAL_TABLE["hour"] or not split_hours:
+        return (part,)
+    minutes = replace(part, table=FINAL_TABLE["minute"])
+    if len(split_hours) == HOURS_PER_DAY:
+        return (minutes,)
+    return (replace(part, hours="whole"), replace(minutes, hours="split"))
+
+
 def from_attempts(
     slices: Iterable[Slice], gone: Mapping[str, Collection[datetime]], attempts: Mapping[datetime, str]
 ) -> tuple[Slice, ...]:
@@ -76,9 +97,9 @@ def _from_attempts(part: Slice, gone: Collection[datetime], attempts: Mapping[da
     start, end = max(part.start, min(hours)), min(part.end, max(hours) + HOUR)
     sealed = frozenset(attempt for hour, attempt in attempts.items() if start < hour + HOUR and hour < end)
     return (
-        *_slice(part.table, part.start, start),
-        Slice(ATTEMPT_TABLE, start, end, sealed),
-        *_slice(part.table, end, part.end),
+        *_slice(part.table, part.start, start, part.hours),
+        Slice(ATTEMPT_TABLE, start, end, sealed, part.hours),
+        *_slice(part.table, end, part.end, part.hours),
     )
 
 
@@ -101,5 +122,5 @@ def _rounded_up(at: datetime, grain: Granularity) -> datetime:
     return start if start == at else start + BUCKET_LENGTH[grain]
 
 
-def _slice(table: str, start: datetime, end: datetime) -> tuple[Slice, ...]:
-    return (Slice(table, start, end),) if start < end else ()
+def _slice(table: str, start: datetime, end: datetime, hours: Hours = "all") -> tuple[Slice, ...]:
+    return (Slice(table, start, end, hours=hours),) if start < end else ()

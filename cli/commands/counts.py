@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
+from zoneinfo import ZoneInfo
 
 import typer
 
@@ -26,6 +27,12 @@ def counts(
     ads: Annotated[str | None, typer.Option("--ads", help="Only these ads: A,B.")] = None,
     campaign: Annotated[str | None, typer.Option("--campaign", help="Only this campaign.")] = None,
     advertiser: Annotated[str | None, typer.Option("--advertiser", help="Only this advertiser.")] = None,
+    country: Annotated[str | None, typer.Option("--country", help="Only these countries: DE,FR.")] = None,
+    device: Annotated[str | None, typer.Option("--device", help="Only these classes of device: mobile,tablet.")] = None,
+    time_zone: Annotated[
+        str | None,
+        typer.Option("--time-zone", help="Whose hours and days, such as Europe/Budapest; --from a date, too."),
+    ] = None,
     granularity: Annotated[str, typer.Option("--granularity", help="minute, hour or day.")] = DEFAULT_GRANULARITY,
     group_by: Annotated[
         str, typer.Option("--group-by", help="Of advertiser,campaign,ad,country,device; '' for one row a bucket.")
@@ -37,6 +44,7 @@ def counts(
 ) -> None:
     """Print clicks by minute, hour or day, each row final or live."""
     given = {"from": from_, "to": to, "ads": ads, "campaign": campaign, "advertiser": advertiser, "as_of": as_of}
+    given |= {"country": country, "device": device, "time_zone": time_zone}
     query = read_query(given | {"granularity": granularity, "group_by": group_by}, OPTION_NAME, now())
     from warehouse.counts import CountsReader
 
@@ -55,7 +63,7 @@ def _print_json(answer: CountsAnswer) -> None:
 
 def _print_table(answer: CountsAnswer) -> None:
     otherwise = "live" if answer.past is None else "final in part"
-    rows = (_cells(row, otherwise) for row in answer.rows)
+    rows = (_cells(row, otherwise, answer.query.zone) for row in answer.rows)
     print_table(["bucket", *answer.query.group_columns, "clicks", "state"], rows)
     if answer.past is not None:
         _print_past(answer.past)
@@ -81,7 +89,9 @@ def _print_past(past: PastAnswer) -> None:
         note(f"{past.sealed_later_count:,} of these hours are sealed by now")
 
 
-def _cells(row: dict[str, object], otherwise: str) -> list[object]:
-    """Ids are names and not quantities: as text, they stand without separators."""
+def _cells(row: dict[str, Any], otherwise: str, zone: ZoneInfo | None) -> list[object]:
+    """Ids are names, no quantities: as text, they stand without separators. Buckets are told by the zone's clock."""
+    if zone is not None:
+        row |= {"bucket": row["bucket"].astimezone(zone).isoformat()}
     cells = [str(value) if name.endswith("_id") else value for name, value in row.items() if name != "final"]
     return [*cells, "final" if row["final"] else otherwise]

@@ -22,8 +22,11 @@ from domain.settings import Settings
 from services.metrics.access import narrowed
 from services.metrics.intake import VERDICTS_PATH, VerdictIntake
 from services.metrics.openapi import PARAMETER_NAME, document
+from services.metrics.openapi_views import VIEWS, view_paths
+from services.metrics.page import page_routes
 from services.metrics.refusals import NO_STORE, PATH, OverloadedError, refuse, refuse_http
 from services.metrics.stream_gauges import GAUGES_PATH, StreamGauges
+from services.metrics.views import ViewRoutes
 from services.tokens import Caller, bearer_of, read_token, token_key
 from warehouse.ad_owners import advertisers_of
 from warehouse.counts import CountsReader
@@ -48,6 +51,8 @@ def make_app(settings: Settings, now: Callable[[], datetime]) -> Starlette:
     for route in routes:
         route.methods = {"GET"}  # without HEAD, which starlette adds and which would cost a whole answer
     routes.append(Route(VERDICTS_PATH, intake.post, methods=["POST"]))
+    routes += map(ViewRoutes(settings, now, service.caller).route, VIEWS)
+    routes += page_routes()
     handlers = {TallystickError: refuse, HTTPException: refuse_http, Exception: refuse}
     app = Starlette(routes=routes, exception_handlers=handlers)
     app.router.redirect_slashes = False
@@ -92,7 +97,8 @@ async def _healthz(_request: Request) -> Response:
 
 
 async def _openapi(_request: Request) -> Response:
-    return JSONResponse(document())
+    described = document()
+    return JSONResponse(described | {"paths": described["paths"] | view_paths()})
 
 
 def _parts(request: Request) -> dict[str, str | None]:

@@ -7,21 +7,33 @@ from __future__ import annotations
 
 from typing import Any, get_args
 
+from domain.events import DEVICES
 from domain.identity import LogPosition
 from domain.texts import MAX_CHARACTERS
 from domain.verdicts import FIELD_NAMES, MAX_REASON_LENGTH, Judgement
 from services.metrics.intake import MAX_BODY_BYTES, SOURCE, SUFFIX_OF, VERDICTS_PATH
 from services.metrics.refusals import PATH
 from services.metrics.stream_gauges import GAUGES_PATH
-from warehouse.counts_query import DEFAULT_GRANULARITY, DEFAULT_GROUP_BY, GRANULARITIES, GROUP_COLUMN, MAX_ADS
+from warehouse.counts_query import (
+    DEFAULT_GRANULARITY,
+    DEFAULT_GROUP_BY,
+    GRANULARITIES,
+    GROUP_COLUMN,
+    MAX_ADS,
+    MAX_COUNTRIES,
+)
 from warehouse.layout import code_version
+from warehouse.time_zones import UTC_NAME
 
 PARAMETER_NAME = {
     "ads": "ad_ids",
     "campaign": "campaign_id",
     "advertiser": "advertiser_id",
+    "country": "country",
+    "device": "device",
     "from": "from",
     "to": "to",
+    "time_zone": "time_zone",
     "granularity": "granularity",
     "group_by": "group_by",
     "as_of": "as_of",
@@ -29,7 +41,9 @@ PARAMETER_NAME = {
 """What each part of a question is called in a URL."""
 
 _ID = {"type": "integer", "format": "int64", "minimum": 1}
+_COUNTRY = {"type": "string", "pattern": "^[A-Z]{2}$"}
 _INSTANT = {"type": "string", "format": "date-time"}
+_EDGE = {"anyOf": [_INSTANT, {"type": "string", "format": "date"}]}
 _MAYBE_INSTANT = {"type": ["string", "null"], "format": "date-time"}
 
 
@@ -40,8 +54,8 @@ def document() -> dict[str, Any]:
         "info": {
             "title": "Tallystick metrics API",
             "version": code_version(),
-            "description": "Clicks of ads by minute, hour or day, each row final or live. Half-open ranges, in UTC. "
-            "And the intake of fraud verdicts.",
+            "description": "Clicks of ads by minute, hour or day, each row final or live. Half-open ranges, in UTC or "
+            "by the clock of a zone. And the intake of fraud verdicts.",
         },
         "paths": {PATH: {"get": _metrics()}, VERDICTS_PATH: {"post": _verdicts()}, GAUGES_PATH: {"get": _gauges()}},
         "components": {
@@ -138,8 +152,11 @@ def _parameters() -> list[dict[str, Any]]:
         "ads": ({"type": "array", "items": _ID, "maxItems": MAX_ADS}, "these ads only; empty means none"),
         "campaign": (_ID, "this campaign only"),
         "advertiser": (_ID, "this advertiser only; an advertiser's token may name its own only"),
-        "from": (_INSTANT, "start of the range, a whole minute"),
-        "to": (_INSTANT, "end of the range, a whole minute, not part of it"),
+        "country": ({"type": "array", "items": _COUNTRY, "maxItems": MAX_COUNTRIES}, "these only; empty means none"),
+        "device": ({"type": "array", "items": {"enum": list(DEVICES)}}, "these classes only; empty means none"),
+        "from": (_EDGE, "start of the range, a whole minute; with time_zone a date, too"),
+        "to": (_EDGE, "end of the range, a whole minute, not part of it; with time_zone a date, too"),
+        "time_zone": ({"type": "string", "default": UTC_NAME}, "whose hours and days, a name of the IANA database"),
         "granularity": ({"enum": list(GRANULARITIES), "default": DEFAULT_GRANULARITY}, "length of a bucket"),
         "group_by": (groups, "one row for each of these in a bucket; empty means one row a bucket"),
         "as_of": (_INSTANT, "what was final at this instant, at least a minute ago; left out, what holds now"),
@@ -202,6 +219,7 @@ def _head() -> dict[str, Any]:
     return {
         "from": _INSTANT,
         "to": _INSTANT,
+        "time_zone": {"type": "string"},
         "granularity": {"enum": list(GRANULARITIES)},
         "group_by": {"type": "array", "items": {"enum": list(GROUP_COLUMN)}},
         "publication_number": {"type": ["integer", "null"]},

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cli.jars import CACHE
-from cli.setup import ensure_jars, ensure_java
+from cli.setup import ensure_browser, ensure_jars, ensure_java
 from clicklog.java import JavaMissingError, find_java
 from tests.conventions.sources import ROOT
 
@@ -63,3 +63,21 @@ def test_without_java_and_without_apt_the_error_says_what_to_install(
     monkeypatch.delenv("JAVA_HOME", raising=False)
     with pytest.raises(JavaMissingError, match="install"):
         ensure_java()
+
+
+def test_without_a_browser_one_line_says_how_to_get_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    ensure_browser()
+    assert "apt-get install chromium chromium-driver" in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_browser_that_is_there_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("chromium", "chromedriver"):
+        _program(tmp_path / "bin", name, "exit 1")
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    ensure_browser()
+    assert capsys.readouterr().err == ""

@@ -36,6 +36,7 @@ def test_json_is_the_rows(answer: CountsAnswer, monkeypatch: pytest.MonkeyPatch,
     assert document == {
         "from": "2026-05-03T00:00:00Z",
         "to": "2026-05-04T00:00:00Z",
+        "time_zone": "UTC",
         "granularity": "minute",
         "group_by": ["ad", "country"],
         "publication_number": 1,

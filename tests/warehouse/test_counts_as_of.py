@@ -86,6 +86,7 @@ def test_the_answer_says_how_far_figures_were_final(history: Books) -> None:
     assert document == {
         "from": "2026-05-03T10:00:00Z",
         "to": "2026-05-04T00:00:00Z",
+        "time_zone": "UTC",
         "granularity": "hour",
         "group_by": ["ad"],
         "publication_number": 1,

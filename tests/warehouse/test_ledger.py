@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,11 +18,13 @@ from tests.support.ledgers import LOST, WON, WRITTEN_AT, race, seal_draft
 from tests.support.peaks import peak_bytes
 from warehouse import ledger
 from warehouse.layout import open_table, rows_of, table_uri
-from warehouse.ledger import append_after, check_head, check_stored
+from warehouse.ledger import append_after, check_head, check_stored, keep_few_files
 from warehouse.publications import read_publications
 from warehouse.schema import arrow_rows
 from warehouse.seals import append_seals, read_seals
+from warehouse.table import ColumnType
 from warehouse.tables.logs import LOGS
+from warehouse.tables.stream_batches import STREAM_BATCHES
 
 
 def _row(log: int, topic_id: str) -> dict[str, Any]:
@@ -88,6 +91,31 @@ def test_files_as_they_were_appended_stay(settings: Settings, monkeypatch: pytes
         append_seals(settings, [seal_draft(head)], head, WRITTEN_AT)
     files = list(Path(table_uri(settings, "seals")).glob("*.parquet"))
     assert len(files) == 3 + 1
+
+
+def test_a_table_of_many_dates_is_not_tidied_in_vain(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """D11: files of two dates are never one, so with many dates each append would be looked through for nothing."""
+    monkeypatch.setattr("warehouse.ledger.MAX_FILES", 5)
+    compacted: list[int] = []
+    uri = table_uri(settings, "stream_batches")
+    for days in range(12):
+        write_deltalake(
+            table_uri(settings, "stream_batches"), arrow_rows(STREAM_BATCHES, [_batch(days)]), mode="append"
+        )
+    for number in range(6):
+        write_deltalake(uri, arrow_rows(STREAM_BATCHES, [_batch(0)]), mode="append")
+        snapshot = open_table(settings, "stream_batches")
+        before = snapshot.version()
+        keep_few_files(snapshot)
+        if snapshot.version() != before:
+            compacted.append(number)
+    assert compacted == [4]
+
+
+def _batch(days: int) -> dict[str, Any]:
+    at = WRITTEN_AT - timedelta(days=days)
+    values: dict[ColumnType, Any] = {"string": "{}", "int": 1, "long": 1, "timestamp": at, "date": at.date()}
+    return {column.name: values[column.type] for column in STREAM_BATCHES.columns}
 
 
 def test_another_head_than_expected_conflicts() -> None:

@@ -9,8 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.buckets import BUCKET_LENGTH, MINUTE, Granularity, bucket_of, parse_utc
-from warehouse.ranges import FINAL_TABLE, LIVE_TABLE, FinalRange, Slice, cut
+from domain.buckets import BUCKET_LENGTH, HOUR, MINUTE, Granularity, bucket_of, parse_utc
+from warehouse.ranges import (
+    ATTEMPT_TABLE,
+    FINAL_TABLE,
+    LIVE_TABLE,
+    FinalRange,
+    Slice,
+    by_split_hours,
+    cut,
+    from_attempts,
+)
 
 Cut = list[tuple[str, str, str]]
 GRAIN = {table: grain for grain, table in FINAL_TABLE.items()}
@@ -106,3 +115,26 @@ def _is_right_table(part: Slice, granularity: Granularity, final: FinalRange | N
     grain = GRAIN[part.table]
     is_whole = part.start == bucket_of(part.start, grain) and part.end == bucket_of(part.end, grain)
     return is_within and is_whole and BUCKET_LENGTH[grain] <= BUCKET_LENGTH[granularity]
+
+
+def test_split_hours_stay_apart_where_minutes_are_gone() -> None:
+    """No hour counts twice: what is read from attempts instead is the same hours, split or whole."""
+    first = parse_utc("2026-05-03T00:00Z")
+    hours = [first + index * HOUR for index in range(4)]
+    whole = Slice(FINAL_TABLE["hour"], first, first + 4 * HOUR)
+    slices = by_split_hours([whole], {18})
+    assert [(part.table, part.hours) for part in slices] == [
+        (FINAL_TABLE["hour"], "whole"),
+        (FINAL_TABLE["minute"], "split"),
+    ]
+    gone = {FINAL_TABLE["hour"]: hours[1:2], FINAL_TABLE["minute"]: hours[1:3]}
+    found = from_attempts(slices, gone, {hour: f"of {hour.hour}" for hour in hours})
+    assert [(part.table, part.start.hour, part.end.hour, part.hours, part.attempts) for part in found] == [
+        (FINAL_TABLE["hour"], 0, 1, "whole", None),
+        (ATTEMPT_TABLE, 1, 2, "whole", {"of 1"}),
+        (FINAL_TABLE["hour"], 2, 4, "whole", None),
+        (FINAL_TABLE["minute"], 0, 1, "split", None),
+        (ATTEMPT_TABLE, 1, 3, "split", {"of 1", "of 2"}),
+        (FINAL_TABLE["minute"], 3, 4, "split", None),
+    ]
+    assert by_split_hours([whole], frozenset(range(24))) == (Slice(FINAL_TABLE["minute"], first, first + 4 * HOUR),)

@@ -59,6 +59,14 @@ def test_filters_and_group(tables: CountsTables) -> None:
     assert json.loads(_counts("--advertiser", "11", "--json").stdout)["rows"] == []
 
 
+def test_days_of_a_zone(tables: CountsTables) -> None:
+    """S1: dates are days there, and a bucket is told by its clock. The last of an option given twice holds."""
+    zone = ["--from", "2026-05-03", "--to", "2026-05-04", "--time-zone", "Asia/Kolkata", "--country", "DE", "--device"]
+    result = _counts(*zone, "mobile", "--granularity", "day", "--ads", "1")
+    assert (result.exit_code, "2026-05-03T00:00:00+05:30" in result.stdout) == (0, True), result.output
+    assert _counts(*zone, "desktop", "--json").stdout.endswith('"rows":[]}\n')
+
+
 def test_an_empty_table_has_its_columns(tables: CountsTables) -> None:
     result = _counts("--ads", "7")
     assert result.exit_code == 0

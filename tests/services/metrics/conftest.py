@@ -16,7 +16,9 @@ from domain.ads import Ad
 from domain.settings import Settings
 from services.metrics.server import make_server
 from services.tokens import Caller, make_token, token_key
+from tests.services.metrics.page_server import Page, running
 from tests.support.counts_tables import Clicks, counts_tables, hours
+from tests.support.page_world import page_world
 from warehouse.ads import snapshot_ads
 from warehouse.clock import now
 
@@ -85,3 +87,10 @@ def _filled(home: Path) -> Settings:
     final = [Clicks("2026-05-03T10:05Z", 1, **mine), Clicks("2026-05-03T10:06Z", 2, **theirs)]
     tables.settle(final, hours("2026-05-03T10:00Z", 2))
     return tables.settings
+
+
+@pytest.fixture(scope="session")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    """A server over a home that has something in each view."""
+    with running(page_world(tmp_path_factory.mktemp("page") / "home").settings) as served:
+        yield served

@@ -139,7 +139,9 @@ def test_a_token_in_the_url_is_not_taken(api: Api) -> None:
     _assert_refused(api.http.get(PATH, params={"token": api.token(TEN)}), 401, "unauthorized")
 
 
-@pytest.mark.parametrize("path", ["/", "/v1/ads", "/v1/ads/metrics/", "/v1/ads/metrics/1", "/docs"])
+@pytest.mark.parametrize(
+    "path", ["/page", "/page/", "/page/..%2fapp.py", "/v1/ads", "/v1/ads/metrics/", "/v1/ads/metrics/1", "/docs"]
+)
 def test_other_paths_are_404(api: Api, path: str) -> None:
     _assert_refused(api.http.get(path), 404, "not_found")
 

@@ -45,6 +45,7 @@ def test_each_parameter_is_taken(api: Api, document: dict[str, Any]) -> None:
     assert {each["name"] for each in parameters if each["required"]} == {"from", "to"}
     answers_about_the_past = {"as_of"}  # test_app.py asks them, with a clock of its own
     examples = {"from": "2026-05-03T00:00Z", "to": "2026-05-04T00:00Z", "granularity": "day", "group_by": "ad"}
+    examples |= {"country": "DE,FR", "device": "mobile", "time_zone": "Asia/Kolkata"}
     given = {each["name"]: examples.get(each["name"], "1") for each in parameters}
     given = {name: value for name, value in given.items() if name not in answers_about_the_past}
     assert api.get(FINANCE, **given).status_code == 200
