@@ -66,6 +66,7 @@ class Settings:
     max_batch_events: int = _setting(200_000, "most events of one micro-batch", (1_000, 100_000_000))
     click_port: int = _setting(18310, "port of the click service", PORTS)
     metrics_port: int = _setting(18311, "port of the metrics API", PORTS)
+    crawl_api_port: int = _setting(18312, "port of the crawl API", PORTS)
     dagster_port: int = _setting(18300, "port of the Dagster page", PORTS)
     bind_address: str = _setting("127.0.0.1", "address the services listen on")
     server_id: str = _setting("edge-1", "name of this click server")

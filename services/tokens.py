@@ -96,6 +96,14 @@ def make_token(key: bytes, caller: Caller, made_at: datetime, days: int = DEFAUL
     return jwt.encode(claims, key, algorithm=ALGORITHM)
 
 
+def bearer_of(header: str | None) -> str:
+    """The token in a header ``Authorization``; ``TokenError`` if there is none."""
+    scheme, _, token = (header or "").partition(" ")
+    if scheme.lower() != "bearer":
+        raise TokenError("no bearer token", "one in the header Authorization", REMEDY)
+    return token.strip()
+
+
 def read_token(key: bytes, token: str, now: datetime) -> Caller:
     """Who the token speaks for; ``TokenError`` if it is not ours, is damaged or has expired at ``now``."""
     if len(token) > MAX_TOKEN_CHARACTERS:

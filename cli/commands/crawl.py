@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="The crawl.", no_args_is_help=True, add_completion=False)
 
-SOURCE = "seed"
 Name = Annotated[str, typer.Argument(metavar="NAME", help="An origin (https://example.org), host or domain.")]
 Reason = Annotated[str, typer.Option(help="Why, in one line; it is kept.")]
 Actor = Annotated[str, typer.Option(help="Who does it; it is kept.")]
@@ -51,23 +50,14 @@ def seeds(
     is_json: Annotated[bool, typer.Option("--json", help="A JSON object a URL.")] = False,
 ) -> None:
     """Add URLs. Bad ones are refused, each with its reason, the others taken in; ends with 1 if all were refused."""
-    from crawler.frontier.adding import Added, Candidate, add_urls, refuse
-    from crawler.urls import UrlRefusedError, normalise
+    from crawler.seeding import add_seeds
 
     lines = file.read_text(encoding="utf-8").splitlines() if file is not None else []
     named = [*(urls or ()), *(line.strip() for line in lines if line.strip())]
     if not named:
         raise UsageError("no URL", "URLs, or a file of them", "give some")
-    done: list[Added] = []
     with _frontier() as frontier:
-        candidates = []
-        for raw in named:
-            try:
-                candidates.append(Candidate(normalise(raw), raw, SOURCE, priority, 0, class_name))
-            except UrlRefusedError as error:
-                refuse(frontier, raw, error.reason, SOURCE)
-                done.append(Added(raw, "refused", error.reason))
-        done += add_urls(frontier, candidates, actor)
+        done = add_seeds(frontier, named, actor, priority, class_name)
     if is_json:
         for one in done:
             print_json(one._asdict())
@@ -111,13 +101,12 @@ def run(
 def status(name: Name, is_json: IsJson = False) -> None:
     """Show how an origin, host or domain stands: URLs by state, its gap, its switch, its suppressions."""
     from crawler.frontier.reading import status_of
+    from crawler.telling import status_object
 
     with _frontier() as frontier:
         found = status_of(frontier, name)
     if is_json:
-        origins = [_timed(one._asdict()) | {"cuts": [_timed(cut) for cut in one.cuts]} for one in found.origins]
-        parts = {name: [_timed(one) for one in getattr(found, name)] for name in ("suppressions", "alerts")}
-        print_json(found._asdict() | parts | {"origins": origins})
+        print_json(status_object(found))
         return
     rows = [
         (
@@ -156,13 +145,13 @@ def status(name: Name, is_json: IsJson = False) -> None:
 def why(url: Annotated[str, typer.Argument(metavar="URL")], is_json: IsJson = False) -> None:
     """Explain one URL: what keeps it from being fetched now, and everything that happened to it."""
     from crawler.frontier.reading import why as explain
+    from crawler.telling import why_object
     from crawler.urls import normalise
 
     with _frontier() as frontier:
         told = explain(frontier, normalise(url))
     if is_json:
-        chains = ("events", "origin_events", "refusals", "suppressions")
-        print_json(told._asdict() | {name: [_timed(one) for one in getattr(told, name)] for name in chains})
+        print_json(why_object(told))
         return
     out.print(f"{told.url}: {told.state or 'not known'}", markup=False)
     for obstacle in told.obstacles:
@@ -277,6 +266,16 @@ def receipt(
         raise typer.Exit(1)
 
 
+@app.command()
+def serve() -> None:
+    """Answer the crawl API until Ctrl-C, to operators with a token; docs/crawl.md says how to ask."""
+    from services.crawl.server import run_crawl_api
+
+    settings = load_settings()
+    note(f"crawl API on http://{settings.bind_address}:{settings.crawl_api_port}, Ctrl-C ends it")
+    run_crawl_api(settings)
+
+
 for command in (relay, retain, reparse, near_duplicates):
     app.command()(command)
 
@@ -338,12 +337,6 @@ def _at(micros: int | None) -> datetime | None:
 
 def _seconds(micros: int | None) -> str | None:
     return None if micros is None else f"{micros / 1_000_000:.3f}"
-
-
-def _timed(record: dict[str, Any]) -> dict[str, Any]:
-    """The record with its instants as such, and no bytes."""
-    timed = {name: _at(value) if name.endswith("_at") else value for name, value in record.items()}
-    return timed | {"deletions": [_timed(one) for one in record["deletions"]]} if "deletions" in record else timed
 
 
 def _counts(by_state: Mapping[str, int]) -> str:

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 import orjson
 import zstandard
-from sqlalchemy import Connection, delete, func, insert, select
+from sqlalchemy import ColumnElement, Connection, delete, exists, func, insert, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from crawler.frontier.database import Frontier, now_of
-from crawler.frontier.schema import OUTBOX, STAGE_COUNTS
+from crawler.frontier.schema import BUCKETS, OUTBOX, STAGE_COUNTS, URLS
 from domain.crawl_states import Lease
 
 EVENT_ID_BITS = 128
@@ -79,12 +79,16 @@ def post(connection: Connection, frontier: Frontier, lease: Lease, fetched: Fetc
 
 
 def undelivered(frontier: Frontier) -> list[OutboxEvent]:
-    """The oldest events that nobody took off, a bounded number of them. Reads only."""
+    """The oldest events that nobody took off, a bounded number of them. Reads only.
+
+    None of a suppressed URL: what an opt-out has stopped is told to nobody, and goes when it is deleted.
+    """
     found: list[OutboxEvent] = []
     packed_bytes = 0
     columns = (OUTBOX.c.outbox_id, OUTBOX.c.event_id, OUTBOX.c.happened_at, OUTBOX.c.payload)
     with frontier.reading() as connection:
-        for row in connection.execute(select(*columns).order_by(OUTBOX.c.outbox_id).limit(MOST_EVENTS)):
+        of_open = select(*columns).where(_is_open()).order_by(OUTBOX.c.outbox_id).limit(MOST_EVENTS)
+        for row in connection.execute(of_open):
             packed_bytes += len(row.payload)
             if found and packed_bytes > MOST_PAYLOAD_BYTES:
                 break
@@ -102,6 +106,13 @@ def undelivered_count(frontier: Frontier) -> int:
     """How many events wait."""
     with frontier.reading() as connection:
         return int(connection.execute(select(func.count()).select_from(OUTBOX)).scalar_one())
+
+
+def _is_open() -> ColumnElement[bool]:
+    """Of a host or domain the switch says so at once, before each URL does."""
+    its_origin = BUCKETS.c.bucket_id == URLS.c.origin_id
+    is_open = (URLS.c.state != "suppressed") & (BUCKETS.c.switch != "suppressed")
+    return exists().where(URLS.c.url_id == OUTBOX.c.url_id, its_origin, is_open)
 
 
 def _unpacked(payload: bytes) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from services.metrics.page import page_routes
 from services.metrics.refusals import NO_STORE, PATH, OverloadedError, refuse, refuse_http
 from services.metrics.stream_gauges import GAUGES_PATH, StreamGauges
 from services.metrics.views import ViewRoutes
-from services.tokens import REMEDY, Caller, TokenError, read_token, token_key
+from services.tokens import Caller, bearer_of, read_token, token_key
 from warehouse.ad_owners import advertisers_of
 from warehouse.counts import CountsReader
 from warehouse.counts_answer import CountsAnswer
@@ -71,7 +71,7 @@ class MetricsService:
 
     def caller(self, request: Request) -> Caller:
         """Who asks; ``TokenError`` if no valid token says so."""
-        return read_token(self._key, _bearer(request), self._now())
+        return read_token(self._key, bearer_of(request.headers.get("authorization")), self._now())
 
     async def metrics(self, request: Request) -> Response:
         """``GET /v1/ads/metrics``."""
@@ -99,13 +99,6 @@ async def _healthz(_request: Request) -> Response:
 async def _openapi(_request: Request) -> Response:
     described = document()
     return JSONResponse(described | {"paths": described["paths"] | view_paths()})
-
-
-def _bearer(request: Request) -> str:
-    scheme, _, token = request.headers.get("authorization", "").partition(" ")
-    if scheme.lower() != "bearer":
-        raise TokenError("no bearer token", "one in the header Authorization", REMEDY)
-    return token.strip()
 
 
 def _parts(request: Request) -> dict[str, str | None]:

@@ -7,14 +7,16 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, text
 
 from crawler.frontier.adding import Candidate
+from crawler.frontier.database import FrontierUnavailableError
 from crawler.frontier.leases import Completion, Failure
 from crawler.frontier.outbox import Trace, undelivered
 from crawler.frontier.requests import receipt_of
 from crawler.frontier.schema import URL_EVENTS
 from crawler.frontier.storing import Document, Stored
+from crawler.frontier.suppressing import OptOut, suppress
 from crawler.frontier.sweeping import sweep
 from crawler.replaying import failure_entry, page_entry, replay, request_entry
 from crawler.spool import Spool
@@ -104,6 +106,29 @@ def test_a_lost_lease_commits_nothing(crawl: Crawl, spool: Spool, store: BodySto
     assert replay(crawl.frontier, store, spool) == 1
     assert (crawl.documents(), undelivered(crawl.frontier), crawl.said(LINK)) == ({}, [], (None, ""))
     assert (crawl.url(A)["lease_owner"], stale_count(crawl)) == ("w2", 1)
+
+
+def test_a_page_that_was_suppressed_meanwhile_commits_nothing(crawl: Crawl, spool: Spool, store: BodyStore) -> None:
+    crawl.seed(A)
+    spool_page(spool, store, lease_of(crawl))
+    suppress(crawl.frontier, OptOut("url", A, "asked", "mail", "ann"))
+    assert replay(crawl.frontier, store, spool) == 1
+    assert (crawl.documents(), undelivered(crawl.frontier), crawl.url(A)["state"]) == ({}, [], "suppressed")
+
+
+def test_what_the_database_does_not_take_stays_in_the_spool(crawl: Crawl, spool: Spool, store: BodyStore) -> None:
+    """It is away again in the middle of a replay."""
+    crawl.seed(A)
+    lease = lease_of(crawl)
+    spool_page(spool, store, lease)
+    with crawl.frontier.writing() as connection:
+        connection.execute(text("ALTER TABLE documents RENAME TO elsewhere"))
+    with pytest.raises(FrontierUnavailableError):
+        replay(crawl.frontier, store, spool)
+    with crawl.frontier.writing() as connection:
+        connection.execute(text("ALTER TABLE elsewhere RENAME TO documents"))
+    assert replay(crawl.frontier, store, spool) == 1
+    assert crawl.documents() == {A: "a title"}
 
 
 def test_what_is_replayed_twice_is_there_once(crawl: Crawl, spool: Spool, store: BodyStore) -> None:

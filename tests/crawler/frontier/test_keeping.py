@@ -33,8 +33,12 @@ def store(tmp_path: Path) -> BodyStore:
     return BodyStore(tmp_path / "bodies", 1_000_000)
 
 
-def test_a_document_committed_beside_a_deletion_has_its_body(world: FrontierWorld, store: BodyStore) -> None:
-    """The deletion has looked when another worker commits the same body: the commit waits, and puts it again."""
+@pytest.mark.parametrize("is_new", [True, False])
+def test_a_page_committed_beside_a_deletion_has_its_body(world: FrontierWorld, store: BodyStore, is_new: bool) -> None:
+    """The deletion has looked when another worker commits the same body: the commit waits, and puts it again.
+
+    So it does where the page is unchanged and has no new document.
+    """
     world.add(A)
     digest = store_page(world, store)
     world.pass_seconds(10 * DAY_SECONDS)
@@ -50,7 +54,8 @@ def test_a_document_committed_beside_a_deletion_has_its_body(world: FrontierWorl
 
     def commit_meanwhile() -> None:
         has_looked.wait(30)
-        commit(world.frontier, lease, content_hash=digest, keep_body=partial(store.keep, digest, BODY))
+        keep_body = partial(store.keep, digest, BODY)
+        commit(world.frontier, lease, content_hash=digest, keep_body=keep_body, is_new=is_new)
         is_committed.set()
 
     with ThreadPoolExecutor(1) as pool:

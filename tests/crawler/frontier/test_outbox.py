@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import select
 
-from crawler.frontier import outbox
+from crawler.frontier import outbox, suppressing
 from crawler.frontier.leases import Completion, Failure, complete, fail, release
 from crawler.frontier.outbox import acknowledge, undelivered, undelivered_count
 from crawler.frontier.reading import status_of
@@ -13,6 +13,7 @@ from crawler.frontier.schema import OUTBOX
 from crawler.frontier.suppressing import OptOut, delete_suppressed, suppress
 from crawler.frontier.sweeping import sweep
 from domain.crawl_states import StaleLeaseError
+from domain.suppressions import SuppressionKind
 from tests.support.frontiers import LEASE_SECONDS, FrontierWorld
 from tests.support.stored_pages import HASH, commit
 
@@ -93,6 +94,27 @@ def test_an_opt_out_takes_what_was_not_delivered(world: FrontierWorld) -> None:
     with world.frontier.reading() as connection:
         left = connection.execute(select(OUTBOX.c.url_id)).scalars().all()
     assert left == [world.url(B)["url_id"]]
+
+
+@pytest.mark.parametrize("kind", ["url", "host"])
+def test_of_a_suppressed_page_nothing_is_told(world: FrontierWorld, kind: SuppressionKind) -> None:
+    """It was fetched before the opt-out, and is not deleted yet."""
+    for url in (A, B):
+        world.add(url)
+        commit(world.frontier, world.lease())
+    suppress(world.frontier, OptOut(kind, A if kind == "url" else "a.example", "asked", "mail", "ann"))
+    assert [event.payload["url"] for event in undelivered(world.frontier)] == [B]
+
+
+def test_a_host_is_silent_before_each_of_its_pages_is_marked(
+    world: FrontierWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.add(A)
+    commit(world.frontier, world.lease())
+    monkeypatch.setattr(suppressing, "_mark_some", lambda *_of_it: False)  # it died there
+    suppress(world.frontier, OptOut("host", "a.example", "asked", "mail", "ann"))
+    assert world.url(A)["state"] == "done"
+    assert undelivered(world.frontier) == []
 
 
 def test_stages_are_counted_apart(world: FrontierWorld) -> None:

@@ -1,0 +1,1 @@
+"""The crawl API: what an operator does to the crawl, over HTTP."""
