@@ -95,11 +95,7 @@ def drift_causes(settings: Settings, at: datetime) -> list[Cause]:
 
 def seal_causes(settings: Settings, at: datetime) -> list[Cause]:
     """The hours whose seal is overdue, unless a rule holds the first of them, which is said already."""
-    sealed = current_seals(read_seals(settings))
-    publication = latest_publication(settings)
-    start = final_until(sealed, publication.final_until if publication else None) or _first_archived_hour(settings)
-    due_until = hour_of(at - settings.grace - SEAL_SLACK)
-    missing = [] if start is None else [hour for hour in hours_between(start, due_until) if hour not in sealed]
+    missing, due_until = overdue_hours(settings, at), _due_until(settings, at)
     if not missing or _is_held(settings, missing[0]):
         return []
     cause = Cause(
@@ -112,6 +108,20 @@ def seal_causes(settings: Settings, at: datetime) -> list[Cause]:
         see=f"tallystick reconcile {format_utc(missing[0])} --plan",
     )
     return [cause]
+
+
+def overdue_hours(settings: Settings, at: datetime) -> list[datetime]:
+    """The hours since the last that is final which should be sealed by now and are not, ascending."""
+    sealed = current_seals(read_seals(settings))
+    publication = latest_publication(settings)
+    start = final_until(sealed, publication.final_until if publication else None) or _first_archived_hour(settings)
+    due_until = _due_until(settings, at)
+    return [] if start is None else [hour for hour in hours_between(start, due_until) if hour not in sealed]
+
+
+def hours_to_ask_again(settings: Settings, at: datetime) -> list[datetime]:
+    """Those of the overdue hours that no rule holds: counting a held one again would say the same."""
+    return [hour for hour in overdue_hours(settings, at) if not _is_held(settings, hour)]
 
 
 def server_causes(settings: Settings, at: datetime) -> list[Cause]:
@@ -193,6 +203,10 @@ def _span(hours: Sequence[datetime]) -> str:
     if len(hours) == 1:
         return f"hour {format_utc(hours[0])}"
     return f"{hours_text(len(hours))} from {format_utc(hours[0])} to {format_utc(hours[-1] + HOUR)}"
+
+
+def _due_until(settings: Settings, at: datetime) -> datetime:
+    return hour_of(at - settings.grace - SEAL_SLACK)
 
 
 def _is_held(settings: Settings, hour: datetime) -> bool:
