@@ -12,7 +12,6 @@ from dagster._core.test_utils import create_run_for_test
 from assets.alerts import send_alerts
 from assets.command_line import CommandLine
 from domain.settings import Settings
-from tests.support.empty_tables import make_empty_tables
 from warehouse.alerts import read_alert_log
 
 
@@ -33,7 +32,6 @@ def test_failed_runs_are_written_down_and_the_rest_is_one_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failed_count: int
 ) -> None:
     settings = Settings(home=tmp_path / "home")
-    make_empty_tables(settings)
     monkeypatch.setenv("TALLYSTICK_HOME", str(settings.home))
     job = dg.GraphDefinition("once", node_defs=[send_alerts]).to_job(
         resource_defs={"command_line": Recorder(folder=str(tmp_path), failed_count=failed_count)}

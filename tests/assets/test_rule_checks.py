@@ -12,9 +12,10 @@ from assets.catalogue import ads
 from assets.command_line import CommandLine
 from assets.daily import final_day
 from assets.finals import finals
-from assets.rule_checks import quality_rules, report_rules, rule_evaluations, rule_specs
+from assets.rule_checks import quality_rules, rule_evaluations, rule_specs
 from assets.streams import streams
 from domain.buckets import HOUR
+from spark_jobs.params import HourReceipt, ReconcileReceipt
 from tests.quality.test_alert_causes import judged, verdict, warning
 from tests.support.ledgers import FIRST_HOUR
 from tests.support.sealed_world import SealedWorld, sealed_world
@@ -61,10 +62,26 @@ def test_what_another_attempt_was_told_is_not_shown(world: SealedWorld) -> None:
     assert [one.passed for one in rule_evaluations(world.settings, HOURS)] == [True]
 
 
-def test_they_are_shown_on_the_assets_of_a_run_that_fails(world: SealedWorld) -> None:
+class HeldHour(CommandLine):
+    """A run whose only hour a rule holds back."""
+
+    def run(self, context: dg.AssetExecutionContext | dg.OpExecutionContext, *arguments: str) -> str:
+        del context, arguments
+        return ReconcileReceipt((HourReceipt(FIRST_HOUR, "blocked", ("held",)),), None, None, 1.0).to_json()
+
+
+def test_they_are_shown_on_the_assets_of_a_run_that_fails(world: SealedWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TALLYSTICK_HOME", str(world.settings.home))
     judged(world, verdict(0))
     with dg.DagsterInstance.ephemeral() as instance:
-        report_rules(instance, world.settings, HOURS)
+        result = dg.materialize(
+            [finals],
+            resources={"command_line": HeldHour()},
+            partition_key=FIRST_KEY,
+            instance=instance,
+            raise_on_error=False,
+        )
+        assert not result.success
         key = dg.AssetCheckKey(dg.AssetKey("raw_clicks"), "rule_conservation")
         (record,) = instance.event_log_storage.get_asset_check_execution_history(key, limit=10)
     evaluation = record.event.dagster_event.asset_check_evaluation_data if record.event else None

@@ -137,3 +137,11 @@ def test_a_log_that_does_not_answer_is_told_and_the_other_sources_are_looked_at(
     assert "servers" not in found
     assert len(found["servers unknown"]) == 1
     assert found["verdicts"] == found["seals"] == found["drift"] == []
+
+
+def test_a_sealed_hour_that_fails_when_it_is_judged_again_is_not_said_to_be_held(world: SealedWorld) -> None:
+    append_seals(world.settings, [seal_draft(0)], 0, AT)
+    judged(world, verdict(0))
+    (cause,) = verdict_causes(world.settings, AT)
+    assert (cause.severity, cause.state) == ("fail", "fail")
+    assert "override" not in cause.see
