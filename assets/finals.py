@@ -12,6 +12,7 @@ from assets.command_line import CommandLine
 from assets.metadata import table_metadata, table_spec
 from assets.partitions import DAY_OF_HOURS, HOURLY, hours_of
 from assets.quality_checks import check_results, check_specs
+from assets.rule_checks import report_rules
 from domain.buckets import HOUR, format_utc
 from spark_jobs.params import HourReceipt, ReconcileReceipt
 from warehouse.settings import load_settings
@@ -39,6 +40,7 @@ def finals(
     receipt = ReconcileReceipt.from_json(
         command_line.run(context, "reconcile", *span, *case_arguments(context.run.run_id, context.run.tags))
     )
+    report_rules(context.instance, settings, hours)
     blocked = receipt.of("blocked")
     if blocked:
         raise dg.Failure(f"{len(blocked)} of {len(hours)} hours wait", metadata=_waiting(blocked), allow_retries=False)

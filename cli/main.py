@@ -32,6 +32,7 @@ COMMANDS: dict[str, str] = {
     "counts": "clicks of ads by minute, hour or day, each row final or live",
     "sql": "all tables by SQL: a shell, one statement, or a file for BI tools and notebooks",
     "quality": "what is wrong with an hour, what holds it back, and who let it go",
+    "alerts": "what is wrong, once for each cause; sends it to a webhook",
     "differences": "the clicks that only the live or only the final count of an hour has, each with its cause",
     "drift": "how far the live count was off in final hours, and how far it can be trusted",
     "outcomes": "gross, net and invalid clicks by reason, and what never became a click event",

@@ -15,6 +15,7 @@ from domain.errors import SettingError
 
 PORTS = (1, 65_535)
 LATE_REVISIONS = ("apply", "propose")
+ALERT_FORMS = ("json", "slack")
 CRAWL_GROUPS = ("origin", "registrable_domain")
 CRAWL_SCOPES = ("registrable_domain", "host", "origin")
 
@@ -58,6 +59,11 @@ class Settings:
     quality_calendar: str = _setting("", "file of holidays and launches that explain drift, see docs/quality.md")
     quality_zone: str = _setting("UTC", "time zone whose clocks most visitors live by")
     quality_level_days: int = _setting(7, "a new level of clicks that lasts is usual after this", (7, 28))
+    alert_webhook_file: str = _setting("", "file whose only line is the address that alerts are sent to; empty: none")
+    alert_form: str = _setting("json", "form of the messages", None, ALERT_FORMS)
+    alert_pause_hours: int = _setting(4, "an alert that stays open is sent again after this", (1, 8_760))
+    alert_quiet_hours: str = _setting("", "times such as 22:00-07:00 in which only what blocks sealing is sent")
+    alert_zone: str = _setting("UTC", "time zone of alert_quiet_hours")
     spark_master: str = _setting("local[2]", "where Spark runs")
     spark_driver_heap_mib: int = _setting(1_200, "heap of a Spark driver", (512, 262_144))
     shuffle_partitions: int = _setting(4, "Spark shuffle partitions; frozen into a checkpoint", (1, 10_000))

@@ -14,7 +14,9 @@ from assets.catalogue import ads
 from assets.command_line import CommandLine
 from assets.daily import final_day
 from assets.finals import finals
+from assets.rule_checks import quality_rules
 from assets.streams import streams
+from orchestration.alerts import ALERT_SCHEDULE, alert_job, failed_runs_sensor, unsealed_hours_sensor
 from orchestration.heads import head_job, head_schedule
 from orchestration.jobs import DAILY_JOB, HOURLY_JOB, maintain, revise_late_hours
 from orchestration.schedules import (
@@ -29,8 +31,17 @@ def build_defs(resources: Mapping[str, Any] | None = None) -> dg.Definitions:
     """The code location; ``resources`` replace those of the same name."""
     return dg.Definitions(
         assets=[ads, streams, finals, final_day],
-        jobs=[HOURLY_JOB, DAILY_JOB, revise_late_hours, head_job, maintain],
-        schedules=[HOURLY_SCHEDULE, DAILY_SCHEDULE, late_revisions_schedule, head_schedule, MAINTENANCE_SCHEDULE],
+        asset_checks=[quality_rules],
+        jobs=[HOURLY_JOB, DAILY_JOB, revise_late_hours, head_job, maintain, alert_job],
+        schedules=[
+            HOURLY_SCHEDULE,
+            DAILY_SCHEDULE,
+            late_revisions_schedule,
+            head_schedule,
+            MAINTENANCE_SCHEDULE,
+            ALERT_SCHEDULE,
+        ],
+        sensors=[failed_runs_sensor, unsealed_hours_sensor],
         resources={"command_line": CommandLine(), **(resources or {})},
         executor=dg.in_process_executor,
     )

@@ -7,11 +7,12 @@ import dagster as dg
 from assets.finals import NAMES as FINALS
 from assets.late_revisions import late_revisions
 from assets.maintenance import maintain_tables
+from assets.rule_checks import quality_rules
 from assets.streams import NAMES as STREAMS
 
 HOURLY_JOB = dg.define_asset_job(
     "reconcile_hour",
-    dg.AssetSelection.assets(*STREAMS, *FINALS),
+    dg.AssetSelection.assets(*STREAMS, *FINALS) - dg.AssetSelection.checks(quality_rules),  # the finals show them
     description="Archive and count up to now, then reconcile, seal and publish an hour.",
 )
 DAILY_JOB = dg.define_asset_job(

@@ -94,6 +94,13 @@ def judge_measured(settings: Settings, hours: Sequence[datetime], judging: Judgi
     return _verdicts(settings, current_seals(read_seals(settings)), metrics, attempts, judging)
 
 
+def measured_attempts(
+    settings: Settings, hours: Sequence[datetime], seals: Mapping[datetime, Seal]
+) -> dict[datetime, str]:
+    """By hour the attempt whose verdicts say how the hour is: the sealed one, else the newest that was measured."""
+    return newest_attempts(settings, hours) | {hour: seals[hour].attempt for hour in hours if hour in seals}
+
+
 def seal_metrics(seal: Seal) -> list[Metric]:
     """The figures of a seal as metrics of table ``seals``."""
     whole = {"raw": seal.raw_clicks, "billable": seal.billable_clicks}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 from uuid import uuid4
@@ -15,6 +16,7 @@ from cli.console import note, print_json, print_table, warn
 from cli.files import check_writable, write_whole
 from cli.hours import FirstHour, RangeEnd, hours_asked_for, whole_hour
 from domain.buckets import format_utc, hours_by_day
+from domain.errors import UsageError
 from domain.texts import hours_text
 from warehouse.clock import now
 from warehouse.settings import load_settings
@@ -135,6 +137,26 @@ def docs(folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="An exist
     check_writable(page)
     create_missing_tables(settings)
     write_whole(page, rule_page(settings).encode())
+    note(f"{page} is written")
+
+
+@app.command()
+def report(
+    day: Annotated[str, typer.Argument(metavar="DATE", help="A UTC day, such as 2026-01-31.")],
+    folder: Annotated[Path, typer.Option(help="An existing folder.")] = Path(),
+) -> None:
+    """Write a page about a day: what was judged, what drifted, what was held back, who let it go."""
+    from quality.day_report import day_report
+    from warehouse.create import create_missing_tables
+
+    try:
+        asked = date.fromisoformat(day)
+    except ValueError as error:
+        raise UsageError(f"DATE is {day!r}", "a day such as 2026-01-31", "correct it") from error
+    settings, page = load_settings(), folder / f"quality-{asked}.html"
+    check_writable(page)
+    create_missing_tables(settings)
+    write_whole(page, day_report(settings, asked).encode())
     note(f"{page} is written")
 
 

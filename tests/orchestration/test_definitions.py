@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from assets.partitions import DAILY, FIRST_DAY, HOURLY, HOURS_PER_RUN
+from assets.rule_checks import rule_specs
 from domain.settings import Settings
 from orchestration.definitions import build_defs, defs
 from orchestration.schedules import HOUR_GRACE_MINUTES, HOURLY_SCHEDULE
@@ -38,7 +39,7 @@ CHECKS = {
     ("final_clicks_day", "files", False),
     ("final_clicks_minute", "completeness", True),
     ("drift", "drift", False),
-}
+} | {(spec.asset_key.to_user_string(), spec.name, False) for spec in rule_specs()}
 
 
 def specs() -> dict[str, dg.AssetSpec]:
@@ -51,9 +52,16 @@ def test_all_of_it_loads_as_the_page_loads_it() -> None:
     repository = defs.get_repository_def()
     repository.load_all_definitions()
     jobs = {job.name for job in repository.get_all_jobs() if not job.name.startswith("__")}
-    assert jobs == {"reconcile_hour", "confirm_day", "revise_late_hours", "keep_head", "maintain"}
+    assert jobs == {"reconcile_hour", "confirm_day", "revise_late_hours", "keep_head", "maintain", "alert"}
     schedules = {schedule.name for schedule in repository.schedule_defs}
-    assert schedules == {"every_hour", "every_day", "late_revisions", "every_head", "every_day_maintenance"}
+    assert schedules == {
+        "every_hour",
+        "every_day",
+        "late_revisions",
+        "every_head",
+        "every_day_maintenance",
+        "every_five_minutes",
+    }
 
 
 def test_the_graph_is_the_path_of_a_click() -> None:

@@ -3,6 +3,8 @@
 from warehouse.table import Table
 from warehouse.tables.adjustments import ADJUSTMENTS
 from warehouse.tables.ads import ADS
+from warehouse.tables.alert_dead_letters import ALERT_DEAD_LETTERS
+from warehouse.tables.alerts import ALERTS
 from warehouse.tables.click_exclusions import CLICK_EXCLUSIONS
 from warehouse.tables.click_identities import CLICK_IDENTITIES
 from warehouse.tables.click_outcomes_hour import CLICK_OUTCOMES_HOUR
@@ -66,6 +68,8 @@ TABLES: dict[str, Table] = {
         QUALITY_METRICS,
         QUALITY_VERDICTS,
         QUALITY_OVERRIDES,
+        ALERTS,
+        ALERT_DEAD_LETTERS,
         LOGS,
         DOCUMENTS,
         LINKS,

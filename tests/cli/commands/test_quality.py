@@ -10,10 +10,13 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from cli.main import app
+from domain.buckets import HOUR
+from domain.quality_metrics import Metric
 from domain.quality_verdicts import blocking
 from domain.settings import Settings
 from tests.domain.test_quality_verdicts import VERDICT
 from tests.support.empty_tables import make_empty_tables
+from warehouse.quality_metrics import append_metrics
 from warehouse.quality_verdicts import append_verdicts, read_overrides, read_verdicts
 
 AT = "2026-02-03T09:00Z"
@@ -91,3 +94,26 @@ def test_the_page_is_written_into_a_folder_that_exists(settings: Settings, tmp_p
     assert run("docs", str(tmp_path)).exit_code == 0
     assert "conservation" in (tmp_path / "index.html").read_text()
     assert run("docs", str(tmp_path / "nowhere")).exit_code == 1
+
+
+def test_a_page_about_a_day_is_written(settings: Settings, tmp_path: Path) -> None:
+    assert run("report", "2026-02-03", "--folder", str(tmp_path)).exit_code == 0
+    assert "Quality of 2026-02-03" in (tmp_path / "quality-2026-02-03.html").read_text(encoding="utf-8")
+    assert run("report", "yesterday", "--folder", str(tmp_path)).exit_code == 2
+
+
+def test_hours_are_judged_and_what_is_wrong_is_printed(settings: Settings) -> None:
+    """An hour that was measured gets its rows; one that nobody measured gets none, and is told."""
+    metric = Metric("raw_clicks", VERDICT.hour, "rows", "", 9, None, "rows")
+    append_metrics(settings, {"a2": [metric]}, VERDICT.judged_at)
+    before = len(read_verdicts(settings, [VERDICT.hour]))
+    done = run("judge", AT, "2026-02-03T11:00Z")
+    assert done.exit_code == 0
+    assert "1 hour judged:" in done.stderr
+    assert "1 hour never measured" in done.stderr
+    assert "raw_schema" in done.stdout
+    verdicts = read_verdicts(settings, [VERDICT.hour, VERDICT.hour + HOUR])
+    judged = {(one.hour, one.attempt, one.rule): one for one in verdicts if one.run.startswith("judge-")}
+    assert len(verdicts) > before
+    assert judged[VERDICT.hour, "a2", "raw_not_empty"].outcome == "pass"
+    assert {hour for hour, _, _ in judged} == {VERDICT.hour}
