@@ -52,7 +52,8 @@ def _typed(records: DataFrame) -> DataFrame:
 
     JSON is read twice because no one reader does both: the variant reader refuses repeated keys, trailing text and
     everything else that is not JSON, and knows each field's JSON type, but is slow at handing out values; ``from_json``
-    hands out values fast but turns numbers into strings. Wrapping the value in an array makes trailing text an error.
+    hands out values fast but turns numbers into strings. The reader stops behind the first whole value: in an array with
+    the hash of the text behind it, the text is one value and no more if and only if that hash is the second and last.
     """
     is_readable = f"length(value) > 0 AND length(value) <= {MAX_EVENT_BYTES} AND is_valid_utf8(CAST(value AS STRING))"
     as_variants = ", ".join(f"{field.name}: variant" for field in FIELDS)
@@ -60,9 +61,10 @@ def _typed(records: DataFrame) -> DataFrame:
     as_values = ", ".join(f"{field.name} {_JSON_TYPE_AS_VARIANT[field.json_type]}" for field in FIELDS)
     steps = {
         "text": f"CASE WHEN {is_readable} THEN CAST(value AS STRING) END",
-        "json": "try_parse_json(concat('[', text, ']'))",
+        "json": "try_parse_json(concat('[', text, ',', xxhash64(text), ']'))",
         "variants": f"try_variant_get(json, '$[0]', 'struct<{as_variants}>')",
-        "is_object": "variants IS NOT NULL AND try_variant_get(json, '$[1]', 'variant') IS NULL",
+        "is_object": "coalesce(variants IS NOT NULL AND try_variant_get(json, '$[1]', 'bigint') = xxhash64(text) "
+        "AND try_variant_get(json, '$[2]', 'variant') IS NULL, false)",
         "type": f"struct({type_names})",
         "event": f"from_json(text, '{as_values}')",
     }
