@@ -52,7 +52,7 @@ def _typed(records: DataFrame) -> DataFrame:
 
     JSON is read twice because no one reader does both: the variant reader refuses repeated keys, trailing text and
     everything else that is not JSON, and knows each field's JSON type, but is slow at handing out values; ``from_json``
-    hands out values fast but turns numbers into strings. The reader stops behind the first whole value: in an array with
+    hands out values fast but turns numbers into strings. A reader stops behind the first whole value: in an array with
     the hash of the text behind it, the text is one value and no more if and only if that hash is the second and last.
     """
     is_readable = f"length(value) > 0 AND length(value) <= {MAX_EVENT_BYTES} AND is_valid_utf8(CAST(value AS STRING))"
